@@ -1,0 +1,40 @@
+// Compiles the tests and runs the named suites with node:test in one go, so that one summary closes the output.
+// Usage: node test/run.mjs [unit|integration|image|path/to/file.test.ts ...]   (default: unit integration)
+import { spawnSync } from 'node:child_process';
+import { readdirSync, rmSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('..', import.meta.url));
+const run = (command, args) =>
+  spawnSync(command, args, {
+    cwd: root,
+    stdio: 'inherit',
+    env: { ...process.env, TESTCONTAINERS_RYUK_DISABLED: 'true' },
+  }).status ?? 1;
+
+const wanted = process.argv.slice(2);
+if (wanted.length === 0) wanted.push('unit', 'integration');
+
+rmSync(join(root, 'build'), { recursive: true, force: true });
+const tsc = join(root, 'node_modules/.bin/tsc');
+for (const project of ['tsconfig.json', 'test/tsconfig.json']) {
+  const status = run(tsc, ['-p', project]);
+  if (status !== 0) process.exit(status);
+}
+
+const files = wanted.flatMap((name) => {
+  if (name.endsWith('.test.ts')) return [join('build', name.replace(/\.ts$/, '.js'))];
+  const folder = join('build/test', name);
+  return readdirSync(join(root, folder), { recursive: true })
+    .filter((file) => file.endsWith('.test.js'))
+    .map((file) => join(folder, file))
+    .sort();
+});
+for (const file of files) statSync(join(root, file));
+if (files.length === 0) {
+  console.error(`test/run.mjs: no test file in ${wanted.join(', ')}`);
+  process.exit(1);
+}
+
+process.exit(run(process.execPath, ['--test', '--test-reporter=spec', '--test-concurrency=2', ...files]));
