@@ -1,3 +1,9 @@
+interface ErrorRow {
+  readonly exitCode?: number;
+  readonly status?: number;
+  readonly clientText?: string;
+}
+
 /**
  * Every way in which uwsrp can fail, in one table. `status` and `clientText` are what a client reads (nothing of the
  * inside is in it); `exitCode` is what the process ends with (design section 4, after sysexits.h).
@@ -23,7 +29,7 @@ export const ERRORS = {
   QUEUE_TIMEOUT: { status: 503, clientText: 'The application is busy.' },
   DRAINING: { status: 503, clientText: 'The application is shutting down.' },
   UPSTREAM_TIMEOUT: { status: 504, clientText: 'The application did not answer in time.' },
-} as const satisfies Record<string, { exitCode?: number; status?: number; clientText?: string }>;
+} as const satisfies Record<string, ErrorRow>;
 
 export type ErrorCode = keyof typeof ERRORS;
 
@@ -40,6 +46,6 @@ export class UwsrpError extends Error {
 
 /** The exit code for whatever ended the process: 70 (a fault of ours) for anything that is not in the table. */
 export function exitCodeOf(error: unknown): number {
-  const row: { exitCode?: number } = error instanceof UwsrpError ? ERRORS[error.code] : {};
+  const row: ErrorRow = ERRORS[error instanceof UwsrpError ? error.code : 'INTERNAL'];
   return row.exitCode ?? ERRORS.INTERNAL.exitCode;
 }
