@@ -1,0 +1,94 @@
+import { STATUS_CODES } from 'node:http';
+import { ERRORS, type ErrorCode } from '../lib/errors.ts';
+
+/** An answer of ours, made once for all requests. `body` is ASCII. */
+export interface ErrorResponse {
+  readonly status: number;
+  readonly reason: string;
+  readonly contentType: string;
+  readonly body: string;
+  /** Seconds for `Retry-After`; with 503 only. */
+  readonly retryAfter: string | undefined;
+}
+
+/** A queue empties, and a new instance comes up, within seconds. */
+const RETRY_AFTER_SECONDS = '5';
+
+/**
+ * The answer for an error of the table: a small HTML page, or `{"error":{"code","message","status"}}` for a client
+ * whose `Accept` prefers JSON. It holds what the table lets a client read and nothing else; a code without a status
+ * is a fault of ours, 500.
+ */
+export function errorResponse(code: ErrorCode, accept: string | undefined): ErrorResponse {
+  return accept !== undefined && prefersJson(accept) ? JSON_RESPONSES[code] : HTML_RESPONSES[code];
+}
+
+/**
+ * Whether `Accept` (RFC 9110 section 12.5.1) names a JSON type and gives it more weight than HTML. Wildcards name
+ * neither: HTML is the default, while a JSON type followed by a wildcard is how programs ask.
+ */
+function prefersJson(accept: string): boolean {
+  let json = 0;
+  let html = 0;
+  for (const element of accept.toLowerCase().split(',')) {
+    const [range = '', ...parameters] = element.split(';');
+    const type = range.trim();
+    if (type === 'application/json' || type.endsWith('+json')) json = Math.max(json, weightOf(parameters));
+    else if (type === 'text/html' || type === 'application/xhtml+xml') html = Math.max(html, weightOf(parameters));
+  }
+  return json > html;
+}
+
+/** The `q` of a media range, 1 when absent; one that is no weight counts as 0, so that it decides nothing. */
+function weightOf(parameters: readonly string[]): number {
+  const q = parameters.map((parameter) => parameter.trim()).find((parameter) => parameter.startsWith('q='));
+  if (q === undefined) return 1;
+  return /^q=(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(q) ? Number(q.slice(2)) : 0;
+}
+
+const HTML_RESPONSES = responses('text/html; charset=utf-8', htmlPage);
+const JSON_RESPONSES = responses('application/json', jsonBody);
+
+function responses(
+  contentType: string,
+  render: (status: number, reason: string, text: string, code: string) => string,
+): Record<ErrorCode, ErrorResponse> {
+  const entries = Object.entries(ERRORS).map(([code, row]) => {
+    const { status, clientText } = 'status' in row ? row : ERRORS.INTERNAL;
+    const shownCode = 'status' in row ? code : 'INTERNAL';
+    const reason = STATUS_CODES[status] ?? 'Client Closed Request';
+    const body = render(status, reason, clientText, shownCode);
+    return [code, { status, reason, contentType, body, retryAfter: status === 503 ? RETRY_AFTER_SECONDS : undefined }];
+  });
+  return Object.fromEntries(entries) as Record<ErrorCode, ErrorResponse>;
+}
+
+function jsonBody(status: number, _reason: string, message: string, code: string): string {
+  return `${JSON.stringify({ error: { code, message, status } })}\n`;
+}
+
+function htmlPage(status: number, reason: string, text: string): string {
+  return `<!doctype html>
+<html lang="en">
+<head>
+<meta charset="utf-8">
+<meta name="viewport" content="width=device-width, initial-scale=1">
+<title>${status} ${reason}</title>
+<style>
+:root { color-scheme: light dark }
+body { display: grid; place-content: center; min-height: 100vh; margin: 0; padding: 0 1rem; box-sizing: border-box;
+  font: 1.1rem/1.5 system-ui, sans-serif; text-align: center }
+h1 { margin: 0; font-size: 3.5rem; font-weight: 600; line-height: 1.1 }
+p { margin: .3rem 0; opacity: .75 }
+</style>
+</head>
+<body>
+<main>
+<h1>${status}</h1>
+<p>${reason}</p>
+<p>${text}</p>
+</main>
+</body>
+</html>
+`;
+}
