@@ -13,6 +13,8 @@ export const ERRORS = {
   COMMAND_MISSING: { exitCode: 78 },
   COMMAND_NOT_EXECUTABLE: { exitCode: 126 },
   COMMAND_NOT_FOUND: { exitCode: 127 },
+  /** Ended before it was ready; the error carries the command's own exit code. */
+  COMMAND_ENDED: {},
   APP_NOT_READY: { exitCode: 69 },
   BIND_FAILED: { exitCode: 71 },
   INTERNAL: { exitCode: 70, status: 500, clientText: 'The server made an error.' },
@@ -36,16 +38,20 @@ export type ErrorCode = keyof typeof ERRORS;
 /** An error of the table above. `message` is for the operator (log, stderr), never for the client. */
 export class UwsrpError extends Error {
   readonly code: ErrorCode;
+  /** Goes before the exit code of the table. */
+  readonly exitCode: number | undefined;
 
-  constructor(code: ErrorCode, message: string, options?: { cause?: unknown }) {
+  constructor(code: ErrorCode, message: string, options?: { cause?: unknown; exitCode?: number }) {
     super(message, options);
     this.name = 'UwsrpError';
     this.code = code;
+    this.exitCode = options?.exitCode;
   }
 }
 
 /** The exit code for whatever ended the process: 70 (a fault of ours) for anything that is not in the table. */
 export function exitCodeOf(error: unknown): number {
-  const row: ErrorRow = ERRORS[error instanceof UwsrpError ? error.code : 'INTERNAL'];
-  return row.exitCode ?? ERRORS.INTERNAL.exitCode;
+  if (!(error instanceof UwsrpError)) return ERRORS.INTERNAL.exitCode;
+  const row: ErrorRow = ERRORS[error.code];
+  return error.exitCode ?? row.exitCode ?? ERRORS.INTERNAL.exitCode;
 }

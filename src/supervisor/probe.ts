@@ -1,0 +1,135 @@
+import { access } from 'node:fs/promises';
+import { request } from 'node:http';
+import { connect } from 'node:net';
+import type { StatusRange } from '../config/config.ts';
+import { formatTarget, type UpstreamTarget } from '../lib/upstream-target.ts';
+
+export type ProbeResult =
+  | { readonly isReady: true; readonly target: UpstreamTarget }
+  | { readonly isReady: false; readonly reason: string };
+
+/** Asks once whether the command is ready, within `limitMs`. Resolves with the reason when it is not. */
+export type Probe = (limitMs: number, signal: AbortSignal) => Promise<ProbeResult>;
+
+export interface ProbeOptions {
+  /** Tried in this order; the one that answered is stayed with for as long as it can be connected to. */
+  readonly candidates: readonly UpstreamTarget[];
+  /** GET this path; without one, a connection that is accepted is enough. */
+  readonly path: string | undefined;
+  readonly statuses: readonly StatusRange[];
+  /** A file that must exist as well. */
+  readonly file: string | undefined;
+  readonly userAgent: string;
+}
+
+/** What one address said: `cannot connect` leads on to the other family, any answer does not. */
+type Answer = { kind: 'ready' } | { kind: 'not ready'; reason: string } | { kind: 'cannot connect'; reason: string };
+
+export function createProbe({ candidates, path, statuses, file, userAgent }: ProbeOptions): Probe {
+  let answered: UpstreamTarget | undefined;
+
+  return async function probe(limitMs, signal) {
+    const refusals: { reason: string; where: string }[] = [];
+    for (const target of answered === undefined ? candidates : [answered]) {
+      const answer =
+        path === undefined
+          ? await tryConnect(target, limitMs, signal)
+          : await tryRequest({ target, path, statuses, userAgent, limitMs, signal });
+      if (answer.kind === 'cannot connect') {
+        refusals.push({ reason: answer.reason, where: formatTarget(target) });
+        continue;
+      }
+      answered = target;
+      if (answer.kind === 'not ready') return { isReady: false, reason: answer.reason };
+      if (file !== undefined && !(await exists(file))) {
+        return { isReady: false, reason: `UWSRP_READY_FILE: there is no file ${file}` };
+      }
+      return { isReady: true, target };
+    }
+    // Nobody there (any more): an app that starts anew may choose the other family.
+    answered = undefined;
+    return { isReady: false, reason: describeRefusals(refusals) };
+  };
+}
+
+function tryConnect(target: UpstreamTarget, limitMs: number, signal: AbortSignal): Promise<Answer> {
+  return new Promise((resolve) => {
+    const socket = connect({ ...socketAddress(target), signal, timeout: limitMs });
+    const settle = (answer: Answer) => {
+      resolve(answer);
+      socket.destroy();
+    };
+    socket.once('connect', () => settle({ kind: 'ready' }));
+    socket.once('timeout', () => settle({ kind: 'cannot connect', reason: 'no answer' }));
+    socket.on('error', (error) => settle({ kind: 'cannot connect', reason: describeError(error) }));
+  });
+}
+
+interface RequestOptions {
+  target: UpstreamTarget;
+  path: string;
+  statuses: readonly StatusRange[];
+  userAgent: string;
+  limitMs: number;
+  signal: AbortSignal;
+}
+
+/** `GET path`, following no redirect: a redirect is an answer like any other, and the statuses say what it means. */
+function tryRequest({ target, path, statuses, userAgent, limitMs, signal }: RequestOptions): Promise<Answer> {
+  return new Promise((resolve) => {
+    const { path: socketPath, ...address } = { path: undefined, ...socketAddress(target) };
+    const outgoing = request({
+      ...address,
+      ...(socketPath === undefined ? {} : { socketPath }),
+      path,
+      agent: false,
+      signal,
+      headers: { Host: 'localhost', 'User-Agent': userAgent, Accept: '*/*', Connection: 'close' },
+    });
+    const limit = setTimeout(() => {
+      const seconds = Math.round(limitMs / 100) / 10;
+      resolve({ kind: 'not ready', reason: `GET ${path} got no answer within ${seconds} s` });
+      outgoing.destroy();
+    }, limitMs);
+    outgoing.once('response', (response) => {
+      clearTimeout(limit);
+      const status = response.statusCode ?? 0;
+      if (statuses.some(({ from, to }) => from <= status && status <= to)) resolve({ kind: 'ready' });
+      else resolve({ kind: 'not ready', reason: `GET ${path} answered ${status}` });
+      // Lets the app finish its answer undisturbed, unless that has no end.
+      response.resume().on('error', () => {});
+      const cut = setTimeout(() => response.destroy(), 1000).unref();
+      response.once('close', () => clearTimeout(cut));
+    });
+    outgoing.on('error', (error: NodeJS.ErrnoException) => {
+      clearTimeout(limit);
+      if (error.syscall === 'connect') resolve({ kind: 'cannot connect', reason: describeError(error) });
+      else resolve({ kind: 'not ready', reason: `GET ${path} got no valid answer (${error.message})` });
+    });
+    outgoing.end();
+  });
+}
+
+function socketAddress(target: UpstreamTarget): { host: string; port: number } | { path: string } {
+  return target.kind === 'unix' ? { path: target.path } : { host: target.host, port: target.port };
+}
+
+function describeError(error: NodeJS.ErrnoException): string {
+  if (error.code === 'ECONNREFUSED') return 'connection refused';
+  if (error.code === 'ENOENT') return 'there is no socket';
+  return error.code ?? error.message;
+}
+
+/** `connection refused on 127.0.0.1:3000 and [::1]:3000`: the first address's reason, and who shares it. */
+function describeRefusals(refusals: readonly { reason: string; where: string }[]): string {
+  const reason = refusals[0]?.reason ?? 'no answer';
+  const places = refusals.filter((refusal) => refusal.reason === reason).map((refusal) => refusal.where);
+  return `${reason} on ${places.join(' and ')}`;
+}
+
+async function exists(file: string): Promise<boolean> {
+  return access(file).then(
+    () => true,
+    () => false,
+  );
+}

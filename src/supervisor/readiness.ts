@@ -1,0 +1,67 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import { UwsrpError } from '../lib/errors.ts';
+import type { UpstreamTarget } from '../lib/upstream-target.ts';
+import type { Probe } from './probe.ts';
+
+/** Time, as the waiting needs it; a test sets its own. */
+export interface Clock {
+  /** Milliseconds that only grow. */
+  now(): number;
+  /** Rejects when the signal aborts. */
+  sleep(ms: number, signal: AbortSignal): Promise<void>;
+}
+
+export const systemClock: Clock = {
+  now: () => performance.now(),
+  sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+};
+
+export interface ReadinessOptions {
+  readonly probe: Probe;
+  /** 0 means no limit. */
+  readonly timeoutMs: number;
+  /** Ends the waiting. */
+  readonly signal: AbortSignal;
+  /** Called every 15 s, with the last reason and the explanation if there is one. */
+  readonly onSlow: (waitedMs: number, reason: string) => void;
+  /** Why it may take so long, as a sentence with its remedy; looked up only when it is told. */
+  readonly explain?: () => string | undefined;
+  readonly clock?: Clock;
+}
+
+const FIRST_WAIT_MS = 5;
+const LONGEST_WAIT_MS = 100;
+const PROBE_LIMIT_MS = 5000;
+const HINT_EVERY_MS = 15_000;
+
+/**
+ * Probes until the command is ready, quickly at first (5 ms) and then every 100 ms.
+ *
+ * @throws UwsrpError APP_NOT_READY after the timeout, with the last reason; the signal's reason when that aborts.
+ */
+export async function waitUntilReady(options: ReadinessOptions): Promise<UpstreamTarget> {
+  const { probe, timeoutMs, signal, onSlow, explain = () => undefined, clock = systemClock } = options;
+  const startedMs = clock.now();
+  const withExplanation = (reason: string) => [reason, explain()].filter((part) => part !== undefined).join('; ');
+
+  let nextHintMs = HINT_EVERY_MS;
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 1.5, LONGEST_WAIT_MS)) {
+    await clock.sleep(waitMs, signal);
+    const leftMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : timeoutMs - (clock.now() - startedMs);
+    const result = await probe(Math.max(1, Math.min(PROBE_LIMIT_MS, leftMs)), signal);
+    signal.throwIfAborted();
+    if (result.isReady) return result.target;
+
+    const waitedMs = clock.now() - startedMs;
+    if (timeoutMs > 0 && waitedMs >= timeoutMs) {
+      throw new UwsrpError(
+        'APP_NOT_READY',
+        `the command was not ready within ${timeoutMs / 1000} s (UWSRP_READY_TIMEOUT): ${withExplanation(result.reason)}`,
+      );
+    }
+    if (waitedMs >= nextHintMs) {
+      onSlow(waitedMs, withExplanation(result.reason));
+      nextHintMs += HINT_EVERY_MS;
+    }
+  }
+}

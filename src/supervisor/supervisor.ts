@@ -1,0 +1,239 @@
+import { resolve } from 'node:path';
+import { setTimeout as sleep } from 'node:timers/promises';
+import { isatty } from 'node:tty';
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
+import { exitCodeOf, UwsrpError } from '../lib/errors.ts';
+import type { UpstreamTarget } from '../lib/upstream-target.ts';
+import { type AppAddress, chooseAppAddress } from './app-address.ts';
+import type { Command } from './command.ts';
+import { type CommandEnd, CommandProcess } from './command-process.ts';
+import { findForeignListener } from './foreign-listener.ts';
+import { isOnAllInterfaces, listenersOf } from './listening-ports.ts';
+import { createProbe } from './probe.ts';
+import { waitUntilReady } from './readiness.ts';
+import { explainWrongPort } from './wrong-port.ts';
+
+export interface SupervisorOptions {
+  readonly config: Config;
+  readonly command: Command;
+  readonly log: Logger;
+  /** uwsrp's version, for the user agent of the readiness requests. */
+  readonly version: string;
+  /** Whether standard input is a terminal: the command then stays in our process group, to read from it. */
+  readonly hasTerminal?: boolean;
+}
+
+/** How often a command is started on another port, when the one we chose was taken by another process meanwhile. */
+const MAX_STARTS = 3;
+/** Where the platform signals every process at once, the leader may be gone before our own signal arrives. */
+const SAME_STOP_MS = 1000;
+
+/**
+ * The life of the user's command, from spawning it to the end of its last process.
+ *
+ *     const supervisor = new Supervisor({ config, command, log, version });
+ *     const target = await supervisor.start(stop);   // stop: AbortSignal, aborted when SIGTERM or SIGINT came
+ *     …serve…
+ *     supervisor.terminate();                        // after draining: SIGTERM to the group, once
+ *     supervisor.kill();                             // at the deadline, or on a second signal: SIGKILL to the group
+ *     const { exitCode } = await supervisor.ended;
+ *
+ * - `start` resolves with where the command answers, or rejects when nothing of the command is left: with a
+ *   UwsrpError (COMMAND_NOT_FOUND, COMMAND_NOT_EXECUTABLE, CONFIG_INVALID for the socket path, APP_NOT_READY, or
+ *   COMMAND_ENDED with the command's own exit code), or with the signal's reason; after that one `ended` has the exit
+ *   code. While `start` waits for a stubborn command to end, `kill` ends it at once.
+ * - `leaderEnded` resolves when the process that was spawned has ended, `ended` when its whole group has. Both give
+ *   the leader's exit code and a description, and never reject.
+ * - A leader that ends by itself takes the rest of its group with it: SIGTERM, then SIGKILL after the shutdown
+ *   timeout. Once `stop` is aborted the caller's schedule counts, and only `terminate` and `kill` act.
+ */
+export class Supervisor {
+  readonly leaderEnded: Promise<CommandEnd>;
+  readonly ended: Promise<CommandEnd>;
+  #options: SupervisorOptions;
+  #child: CommandProcess | undefined;
+  #resolveLeaderEnded!: (end: CommandEnd) => void;
+  #resolveEnded!: (end: CommandEnd) => void;
+
+  constructor(options: SupervisorOptions) {
+    this.#options = options;
+    this.leaderEnded = new Promise((resolve) => {
+      this.#resolveLeaderEnded = resolve;
+    });
+    this.ended = new Promise((resolve) => {
+      this.#resolveEnded = resolve;
+    });
+  }
+
+  /** Whether the process that was spawned still runs. */
+  get isRunning(): boolean {
+    return this.#child?.isLeaderRunning ?? false;
+  }
+
+  /** Starts the command and waits until it is ready. Call it once. */
+  async start(stop: AbortSignal = new AbortController().signal): Promise<UpstreamTarget> {
+    try {
+      const target = await this.#startUntilReady(stop);
+      void this.#follow(this.#child!, stop);
+      return target;
+    } catch (error) {
+      const end = this.#child === undefined ? neverStarted(error) : await this.#child.leaderEnd;
+      this.#resolveLeaderEnded(end);
+      this.#resolveEnded(end);
+      throw error;
+    }
+  }
+
+  /** SIGTERM to the command's group; later calls do nothing. */
+  terminate(): void {
+    this.#child?.terminate();
+  }
+
+  /** SIGKILL to the command's group. */
+  kill(): void {
+    this.#child?.kill();
+  }
+
+  /** Hands a signal on to the command's group. */
+  signal(name: NodeJS.Signals): void {
+    this.#child?.signalGroup(name);
+  }
+
+  /** Starts the command, anew on another port when the chosen one was lost; leaves nothing running when it fails. */
+  async #startUntilReady(stop: AbortSignal): Promise<UpstreamTarget> {
+    for (let starts = 1; ; starts += 1) {
+      this.#child = undefined;
+      const address = await chooseAppAddress(this.#options.config);
+      stop.throwIfAborted();
+      const child = await this.#spawn(address);
+      try {
+        return await this.#waitUntilReady(child, address, stop);
+      } catch (error) {
+        await this.#endGroup(child);
+        if (!(error instanceof PortLost) || starts === MAX_STARTS || stop.aborted) throw error;
+        this.#options.log.warn(`${error.message}; starting the command again on another port`);
+      }
+    }
+  }
+
+  async #spawn(address: AppAddress): Promise<CommandProcess> {
+    const { config, command, log, hasTerminal = isatty(0) } = this.#options;
+    const child = await CommandProcess.spawn({
+      command,
+      environment: { ...config.childEnvironment, [config.appPortVariable]: address.value },
+      workDirectory: config.workDirectory,
+      sharesGroup: hasTerminal,
+    });
+    this.#child = child;
+    const { display, source } = command;
+    log.info({ command: display, source, pid: child.pid, listen: address.value }, 'started the command');
+    return child;
+  }
+
+  async #waitUntilReady(child: CommandProcess, address: AppAddress, stop: AbortSignal): Promise<UpstreamTarget> {
+    const { config, log, version } = this.#options;
+    const early = new AbortController();
+    void child.leaderEnd.then((end) => early.abort(end));
+    const { readyFile, workDirectory } = config;
+    const probe = createProbe({
+      candidates: address.candidates,
+      path: config.readyPath,
+      statuses: config.readyStatus,
+      file: readyFile === undefined ? undefined : resolve(workDirectory, readyFile),
+      userAgent: `uwsrp/${version}`,
+    });
+    try {
+      const target = await waitUntilReady({
+        probe,
+        timeoutMs: config.readyTimeoutMs,
+        signal: AbortSignal.any([stop, early.signal]),
+        onSlow: (waitedMs, reason) =>
+          log.warn(`the command is not ready after ${Math.round(waitedMs / 1000)} s: ${reason}`),
+        explain: () => explainWrongPort(listenersOf(child.pids()), address, config),
+      });
+      this.#inspectListeners(child, address);
+      return target;
+    } catch (error) {
+      if (!early.signal.aborted || stop.aborted) throw error;
+      await this.#endGroup(child);
+      throw this.#endedEarly(await child.leaderEnd, address);
+    }
+  }
+
+  /** Makes sure that a port of our choice is the command's own, and says so when it is open to the outside. */
+  #inspectListeners(child: CommandProcess, address: AppAddress): void {
+    const listeners = listenersOf(child.pids()).filter((listener) => listener.port === address.port);
+    if (listeners.length === 0) {
+      const lost = this.#findLostPort(address);
+      if (lost !== undefined) throw lost;
+    }
+    const open = listeners.find(isOnAllInterfaces);
+    if (open !== undefined) {
+      this.#options.log.warn(
+        `the command listens on all interfaces (${open.address}), so that port ${open.port} can be reached without uwsrp: make it listen on 127.0.0.1 (many frameworks read HOST=127.0.0.1)`,
+      );
+    }
+  }
+
+  #findLostPort({ isOurChoice, port, value }: AppAddress): PortLost | undefined {
+    if (!isOurChoice || port === undefined) return undefined;
+    const foreign = findForeignListener(port, `${this.#options.config.appPortVariable}=${value}`);
+    return foreign && new PortLost(port, foreign);
+  }
+
+  #endedEarly(end: CommandEnd, address: AppAddress): UwsrpError {
+    const lost = end.exitCode === 0 ? undefined : this.#findLostPort(address);
+    if (lost !== undefined) return lost;
+    const { command } = this.#options;
+    const remedy = end.exitCode === 0 ? STAY_IN_FOREGROUND : '';
+    return new UwsrpError(
+      'COMMAND_ENDED',
+      `the command "${command.display}" ${end.description} before it was ready${remedy}`,
+      {
+        exitCode: end.exitCode,
+      },
+    );
+  }
+
+  /** From ready to the end of the last process. */
+  async #follow(child: CommandProcess, stop: AbortSignal): Promise<void> {
+    const end = await child.leaderEnd;
+    this.#resolveLeaderEnded(end);
+    const mayBeStopped = end.exitCode === 143 || end.exitCode === 130;
+    await Promise.race([child.groupGone, sleep(mayBeStopped ? SAME_STOP_MS : 0, undefined, { ref: false })]);
+    if (!stop.aborted) await this.#endGroup(child);
+    await child.groupGone;
+    this.#resolveEnded(end);
+  }
+
+  async #endGroup(child: CommandProcess): Promise<void> {
+    if (child.isGroupGone) return;
+    const { shutdownTimeoutMs } = this.#options.config;
+    child.terminate();
+    const deadline = setTimeout(() => {
+      this.#options.log.warn(`the command did not end within ${shutdownTimeoutMs / 1000} s of SIGTERM: SIGKILL`);
+      child.kill();
+    }, shutdownTimeoutMs);
+    await child.groupGone;
+    clearTimeout(deadline);
+  }
+}
+
+const STAY_IN_FOREGROUND =
+  ': a server must stay in the foreground (nginx: daemon off), and a command that is not a server needs UWSRP_MODE=off';
+
+/** Another process listens on the port that we chose for the command. */
+class PortLost extends UwsrpError {
+  constructor(port: number, { pid, name }: { pid: number; name: string }) {
+    super(
+      'APP_NOT_READY',
+      `port ${port}, which was free for the command, was taken by process ${pid} (${name}): set UWSRP_APP_PORT to a port that nobody uses`,
+    );
+  }
+}
+
+function neverStarted(error: unknown): CommandEnd {
+  const exitCode = error instanceof UwsrpError ? exitCodeOf(error) : 143;
+  return { exitCode, signal: undefined, description: 'was not started' };
+}
