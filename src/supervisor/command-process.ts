@@ -1,28 +1,8 @@
-import { type ChildProcess, spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { constants } from 'node:os';
+import type { ChildProcess } from 'node:child_process';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { UwsrpError } from '../lib/errors.ts';
-import type { Command } from './command.ts';
-import { locateExecutable } from './locate-executable.ts';
+import { type CommandEnd, commandEnd } from './command-end.ts';
 import { ownGroup, type ProcessGroup, sharedGroup } from './process-group.ts';
-
-/** How the command's leader ended. */
-export interface CommandEnd {
-  /** Its own exit code, or 128+n when signal n ended it. */
-  readonly exitCode: number;
-  readonly signal: NodeJS.Signals | undefined;
-  /** For messages: `exited with code 3`, `was ended by SIGTERM`. */
-  readonly description: string;
-}
-
-export interface CommandProcessOptions {
-  readonly command: Command;
-  readonly environment: Readonly<Record<string, string>>;
-  readonly workDirectory: string;
-  /** Stay in uwsrp's own process group, so that the command may read from the terminal. */
-  readonly sharesGroup: boolean;
-}
+import { type SpawnOptions, spawnCommand } from './spawn-command.ts';
 
 /** After SIGKILL only a process that hangs in the kernel, or that belongs to somebody else, is still there. */
 const SURVIVORS_WAIT_MS = 2000;
@@ -44,38 +24,16 @@ export class CommandProcess {
   #hasGivenUp = false;
   #giveUp: () => void = () => {};
 
-  /**
-   * Spawns the command with the standard streams inherited as they are.
-   *
-   * @throws UwsrpError COMMAND_NOT_FOUND or COMMAND_NOT_EXECUTABLE.
-   */
-  static async spawn(options: CommandProcessOptions): Promise<CommandProcess> {
-    const { command, environment, workDirectory, sharesGroup } = options;
-    let child: ChildProcess;
-    try {
-      child = spawn(command.file, command.args, {
-        cwd: workDirectory,
-        env: environment,
-        stdio: 'inherit',
-        detached: !sharesGroup,
-      });
-      await once(child, 'spawn');
-    } catch (cause) {
-      // Finds the reason and throws it; what it cannot explain is told as the system says it.
-      const path = locateExecutable(command.file, environment, workDirectory);
-      const { code, message } = cause as NodeJS.ErrnoException;
-      const reason =
-        code === 'ENOENT' ? `the loader that ${path} needs is missing: it was built for another system` : message;
-      throw new UwsrpError('COMMAND_NOT_EXECUTABLE', `the command "${command.display}" cannot be run: ${reason}`, {
-        cause,
-      });
-    }
-    return new CommandProcess(child, sharesGroup);
+  /** @throws UwsrpError COMMAND_NOT_FOUND or COMMAND_NOT_EXECUTABLE. */
+  static async spawn(options: SpawnOptions): Promise<CommandProcess> {
+    const child = await spawnCommand(options);
+    const pid = child.pid!;
+    return new CommandProcess(child, options.sharesGroup ? sharedGroup(pid) : ownGroup(pid));
   }
 
-  private constructor(child: ChildProcess, sharesGroup: boolean) {
+  private constructor(child: ChildProcess, group: ProcessGroup) {
     this.pid = child.pid!;
-    this.#group = sharesGroup ? sharedGroup(this.pid) : ownGroup(this.pid);
+    this.#group = group;
     this.leaderEnd = new Promise((resolve) => {
       child.once('exit', (code, signal) => {
         this.#isLeaderRunning = false;
@@ -83,7 +41,7 @@ export class CommandProcess {
       });
       this.#giveUp = () => {
         this.#hasGivenUp = true;
-        resolve({ exitCode: 137, signal: 'SIGKILL', description: 'did not end on SIGKILL' });
+        resolve({ exitCode: 137, description: 'did not end on SIGKILL' });
       };
     });
     this.groupGone = this.leaderEnd.then(() => this.#waitForGroup());
@@ -95,11 +53,6 @@ export class CommandProcess {
 
   get isGroupGone(): boolean {
     return this.#isGroupGone;
-  }
-
-  /** Whether SIGTERM or SIGKILL was sent through `terminate` or `kill`. */
-  get isTerminated(): boolean {
-    return this.#isTerminated;
   }
 
   /** The processes of the command, as far as they can be seen (Linux). */
@@ -133,9 +86,4 @@ export class CommandProcess {
     }
     this.#isGroupGone = true;
   }
-}
-
-function commandEnd(code: number | null, signal: NodeJS.Signals | null): CommandEnd {
-  if (signal === null) return { exitCode: code ?? 0, signal: undefined, description: `exited with code ${code}` };
-  return { exitCode: 128 + constants.signals[signal], signal, description: `was ended by ${signal}` };
 }

@@ -7,7 +7,8 @@ import { exitCodeOf, UwsrpError } from '../lib/errors.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
 import { type AppAddress, chooseAppAddress } from './app-address.ts';
 import type { Command } from './command.ts';
-import { type CommandEnd, CommandProcess } from './command-process.ts';
+import type { CommandEnd } from './command-end.ts';
+import { CommandProcess } from './command-process.ts';
 import { findForeignListener } from './foreign-listener.ts';
 import { isOnAllInterfaces, listenersOf } from './listening-ports.ts';
 import { createProbe } from './probe.ts';
@@ -38,6 +39,7 @@ const SAME_STOP_MS = 1000;
  *     supervisor.terminate();                        // after draining: SIGTERM to the group, once
  *     supervisor.kill();                             // at the deadline, or on a second signal: SIGKILL to the group
  *     const { exitCode } = await supervisor.ended;
+ *     await supervisor.end();                        // instead, where there is nothing to drain (port not bound)
  *
  * - `start` resolves with where the command answers, or rejects when nothing of the command is left: with a
  *   UwsrpError (COMMAND_NOT_FOUND, COMMAND_NOT_EXECUTABLE, CONFIG_INVALID for the socket path, APP_NOT_READY, or
@@ -93,6 +95,12 @@ export class Supervisor {
   /** SIGKILL to the command's group. */
   kill(): void {
     this.#child?.kill();
+  }
+
+  /** SIGTERM to the command's group, then SIGKILL after the shutdown timeout; resolves when it is gone. */
+  async end(): Promise<CommandEnd> {
+    if (this.#child !== undefined) await this.#endGroup(this.#child);
+    return this.ended;
   }
 
   /** Hands a signal on to the command's group. */
@@ -235,5 +243,5 @@ class PortLost extends UwsrpError {
 
 function neverStarted(error: unknown): CommandEnd {
   const exitCode = error instanceof UwsrpError ? exitCodeOf(error) : 143;
-  return { exitCode, signal: undefined, description: 'was not started' };
+  return { exitCode, description: 'was not started' };
 }
