@@ -1,0 +1,159 @@
+import { createServer } from 'node:net';
+import type { Logger } from 'pino';
+import type { Config } from '../config/config.ts';
+import { UwsrpError } from '../lib/errors.ts';
+import { requestFraming } from '../proxy/framing.ts';
+import { parseConnection } from '../proxy/hop-by-hop.ts';
+import type { Pipeline } from '../proxy/pipeline.ts';
+import type { UpstreamPool } from '../upstream/upstream-pool.ts';
+import { type ExchangeHost, type ExchangeOutcome, type ExchangeRequest, HttpExchange } from './http-exchange.ts';
+import { sendLocalAnswer } from './local-answer.ts';
+import { RequestBody } from './request-body.ts';
+import { RequestReader } from './request-reader.ts';
+import type { Closing } from './response-relay.ts';
+import {
+  closeListenSocket,
+  type HttpRequest,
+  type HttpResponse,
+  type ListenSocket,
+  listenExclusively,
+  localPort,
+  type TemplatedApp,
+  uWS,
+} from './uws.ts';
+
+export interface EdgeOptions {
+  readonly config: Config;
+  readonly pipeline: Pipeline;
+  readonly pool: UpstreamPool;
+  readonly log: Logger;
+}
+
+/** The public side: listens on `$PORT` and takes every request through the pipeline, to the app and back. */
+export class Edge implements ExchangeHost {
+  readonly pool: UpstreamPool;
+  /** Set when the stop begins: every answer from then on closes its connection. */
+  isDraining = false;
+
+  readonly #options: EdgeOptions;
+  readonly #app: TemplatedApp;
+  readonly #reader: RequestReader;
+  #listenSocket: ListenSocket | undefined;
+  #inFlight = 0;
+  readonly #idleWaiters: (() => void)[] = [];
+
+  constructor(options: EdgeOptions) {
+    this.#options = options;
+    this.pool = options.pool;
+    this.#reader = new RequestReader(options.pipeline, options.config.clientIpHeader);
+    this.#app = uWS.App();
+    this.#app.any('/*', (res, req) => this.#onRequest(res, req));
+  }
+
+  /** Requests that have no whole answer yet. */
+  get inFlight(): number {
+    return this.#inFlight;
+  }
+
+  /**
+   * Opens the public port, and resolves with its number. Exclusively: uWebSockets.js would otherwise share a taken
+   * port with its owner and get a part of the connections. Rejects with BIND_FAILED.
+   */
+  async listen(): Promise<number> {
+    const { host, port } = this.#options.config;
+    // Without a host uWebSockets.js takes the IPv6 wildcard, which serves IPv4 too; where IPv6 is off, that fails.
+    for (const address of host === undefined ? ['::', '0.0.0.0'] : [host]) {
+      const socket = await listenExclusively(this.#app, address, port);
+      if (socket === undefined) continue;
+      this.#listenSocket = socket;
+      return localPort(socket);
+    }
+    const where = host === undefined ? `port ${port}` : `${host}, port ${port}`;
+    throw new UwsrpError('BIND_FAILED', `${where} cannot be bound: ${await explainBindFailure(host, port)}`);
+  }
+
+  /** Takes no new connections; open ones live on. */
+  stopListening(): void {
+    if (this.#listenSocket !== undefined) closeListenSocket(this.#listenSocket);
+    this.#listenSocket = undefined;
+  }
+
+  /** Resolves as soon as no request is in flight. */
+  async whenIdle(): Promise<void> {
+    if (this.#inFlight > 0) await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
+  }
+
+  /** Cuts every connection. */
+  close(): void {
+    this.stopListening();
+    this.#app.close();
+  }
+
+  onExchangeEnd(outcome: ExchangeOutcome): void {
+    const { request, status, error } = outcome;
+    if (error !== undefined) this.#logFailure(request.method, request.path, status, error.code, error.message);
+    this.#inFlight -= 1;
+    if (this.#inFlight === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
+  }
+
+  #onRequest(res: HttpResponse, req: HttpRequest): void {
+    const { pipeline } = this.#options;
+    const reader = this.#reader;
+    reader.read(res, req);
+    const framing = requestFraming(reader.contentLength, reader.transferEncoding);
+    const isHeadRequest = reader.method === 'HEAD';
+    const asksForClose = reader.connection?.length === 5 && reader.connection.toLowerCase() === 'close';
+    const wantsClose = parseConnection(reader.connection).close;
+
+    const answer = pipeline.answer(reader, framing);
+    if (answer !== undefined) {
+      const { refusal } = answer;
+      if (refusal !== undefined)
+        this.#logFailure(reader.method, reader.path, answer.status, refusal.code, refusal.reason);
+      // After a refused request nobody knows where the next one would begin.
+      const closing: Closing = asksForClose ? 'asked' : wantsClose || this.isDraining || refusal ? 'ours' : 'no';
+      sendLocalAnswer(res, answer, isHeadRequest, closing);
+      return;
+    }
+
+    const request: ExchangeRequest = {
+      method: reader.method,
+      path: reader.path,
+      accept: reader.accept,
+      asksForClose,
+      wantsClose,
+      hsts: pipeline.hsts(reader),
+      head: `${pipeline.requestHead(reader, framing)}\r\n`,
+    };
+    const hasBody = framing.kind === 'chunked' || (framing.kind === 'length' && framing.length > 0);
+    const body = hasBody ? new RequestBody(res, framing.kind === 'chunked') : undefined;
+    this.#inFlight += 1;
+    new HttpExchange(this, res, request, body).start();
+  }
+
+  #logFailure(method: string, path: string, status: number, code: string, reason: string): void {
+    // The query is left out: it may hold secrets.
+    this.#options.log[status >= 500 ? 'warn' : 'info']({ method, path, status, code, reason }, 'request failed');
+  }
+}
+
+/** uWebSockets.js does not say why; a plain server on the same port does. */
+async function explainBindFailure(host: string | undefined, port: number): Promise<string> {
+  const server = createServer();
+  const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
+    server.once('error', resolve);
+    server.listen({ port, ...(host === undefined ? {} : { host }) }, () => server.close(() => resolve(undefined)));
+  });
+  switch (error?.code) {
+    case 'EADDRINUSE':
+      return 'another process listens on it. Set PORT to a free port, or end that process';
+    case 'EACCES':
+      return 'this user may not use ports below 1024. Set PORT to a higher one';
+    case 'EADDRNOTAVAIL':
+    case 'EINVAL':
+    case 'ENOTFOUND':
+      return 'UWSRP_HOST is not an address of this machine';
+    default:
+      return error === undefined ? 'uWebSockets.js refused it' : error.message;
+  }
+}

@@ -1,0 +1,184 @@
+import type { UwsrpError } from '../lib/errors.ts';
+import { errorAnswer } from '../proxy/pipeline.ts';
+import type { UpstreamExchange } from '../upstream/exchange.ts';
+import type { ResponseHead } from '../upstream/response-head.ts';
+import type { UpstreamConnection } from '../upstream/upstream-connection.ts';
+import type { UpstreamPool } from '../upstream/upstream-pool.ts';
+import { sendLocalAnswer } from './local-answer.ts';
+import type { RequestBody } from './request-body.ts';
+import { type Closing, ResponseRelay } from './response-relay.ts';
+import type { HttpResponse } from './uws.ts';
+
+/** What an exchange keeps of its request: the reader is used again while the exchange lives. */
+export interface ExchangeRequest {
+  readonly method: string;
+  readonly path: string;
+  readonly accept: string | undefined;
+  /** The client said exactly `Connection: close`, which uWebSockets.js obeys by itself. */
+  readonly asksForClose: boolean;
+  /** The client said `close` in another way, which is ours to obey. */
+  readonly wantsClose: boolean;
+  /** Value for `Strict-Transport-Security`, unless the app sends its own. */
+  readonly hsts: string | undefined;
+  /** Head for the app, with the blank line. */
+  readonly head: string;
+}
+
+/** How an exchange ended, for the log and the counters. */
+export interface ExchangeOutcome {
+  readonly request: ExchangeRequest;
+  /** What the client got; 499 when it went away first. */
+  readonly status: number;
+  readonly bodyBytes: number;
+  /** Why it failed, if it did. */
+  readonly error: UwsrpError | undefined;
+}
+
+/** The edge, as an exchange sees it. */
+export interface ExchangeHost {
+  readonly pool: UpstreamPool;
+  readonly isDraining: boolean;
+  onExchangeEnd(outcome: ExchangeOutcome): void;
+}
+
+const IDEMPOTENT = new Set([
+  'GET',
+  'HEAD',
+  'PUT',
+  'DELETE',
+  'OPTIONS',
+  'TRACE',
+  'PROPFIND',
+  'REPORT',
+  'SEARCH',
+  'QUERY',
+]);
+
+/**
+ * One request from its client to the app and the answer back. However it goes, it ends exactly once: with the whole
+ * answer, with an error answer of ours, with a cut, or with the client gone.
+ */
+export class HttpExchange implements UpstreamExchange {
+  readonly requestHead: string;
+  readonly isHeadRequest: boolean;
+  readonly isReplayable: boolean;
+  readonly hasRequestBody: boolean;
+
+  readonly #host: ExchangeHost;
+  readonly #res: HttpResponse;
+  readonly #request: ExchangeRequest;
+  readonly #body: RequestBody | undefined;
+  readonly #relay: ResponseRelay;
+  #connection: UpstreamConnection | undefined;
+  #isEndHeld = false;
+  #isOver = false;
+
+  constructor(host: ExchangeHost, res: HttpResponse, request: ExchangeRequest, body: RequestBody | undefined) {
+    this.#host = host;
+    this.#res = res;
+    this.#request = request;
+    this.#body = body;
+    this.requestHead = request.head;
+    this.isHeadRequest = request.method === 'HEAD';
+    this.hasRequestBody = body !== undefined;
+    this.isReplayable = body === undefined && IDEMPOTENT.has(request.method);
+    this.#relay = new ResponseRelay(res, this);
+    res.onAborted(() => this.#onAborted());
+  }
+
+  /** Sends the request on its way. */
+  start(): void {
+    this.#host.pool.dispatch(this);
+  }
+
+  onAssigned(connection: UpstreamConnection): void {
+    this.#connection = connection;
+    this.#relay.attach(connection);
+    this.#body?.attach(connection);
+  }
+
+  onDrain(): void {
+    this.#body?.onDrain();
+  }
+
+  onHead(head: ResponseHead): void {
+    this.#relay.onHead(head);
+  }
+
+  onBody(chunk: Buffer): void {
+    this.#relay.onBody(chunk);
+  }
+
+  onReadEnd(): void {
+    this.#relay.onReadEnd();
+  }
+
+  onEnd(): void {
+    const body = this.#body;
+    if (body !== undefined && !body.isComplete && this.#relay.status < 300) {
+      // uWebSockets.js drops the rest of a request once its response is complete. An app that answers while it goes on
+      // reading is to get the whole body, so the end waits for it. An error or a redirect is what the client waits for.
+      this.#isEndHeld = true;
+      this.#relay.keepChunks();
+      body.onComplete = () => this.#relay.onEnd();
+      return;
+    }
+    body?.dropRest();
+    this.#relay.onEnd();
+  }
+
+  onFailure(error: UwsrpError): void {
+    this.#connection = undefined;
+    if (this.#isOver) return;
+    if (this.#isEndHeld) {
+      // The answer is whole; the app only takes no more of the body.
+      this.#body?.dropRest();
+      this.#relay.onEnd();
+      return;
+    }
+    if (this.#relay.state === 'body') {
+      this.#relay.cut();
+      this.#end(this.#relay.status, error);
+      return;
+    }
+    this.#relay.abandon();
+    this.#body?.dropRest();
+    const answer = errorAnswer(error.code, this.#request.accept);
+    sendLocalAnswer(this.#res, answer, this.isHeadRequest, this.closing());
+    this.#end(answer.status, error);
+  }
+
+  closing(): Closing {
+    if (this.#request.asksForClose) return 'asked';
+    return this.#request.wantsClose || this.#host.isDraining ? 'ours' : 'no';
+  }
+
+  hsts(head: ResponseHead): string | undefined {
+    return head.hasStrictTransportSecurity ? undefined : this.#request.hsts;
+  }
+
+  onDone(): void {
+    this.#end(this.#relay.status, undefined);
+  }
+
+  #onAborted(): void {
+    if (this.#isOver) return;
+    this.#relay.abandon();
+    this.#end(499, undefined);
+  }
+
+  #end(status: number, error: UwsrpError | undefined): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    const isUploading = this.#body?.isComplete === false;
+    this.#body?.stop();
+    const connection = this.#connection;
+    this.#connection = undefined;
+    if (status === 499 || isUploading) {
+      // What is left of the request will not come, and what is left of the answer nobody wants.
+      if (connection !== undefined) connection.abandon();
+      else this.#host.pool.cancel(this);
+    }
+    this.#host.onExchangeEnd({ request: this.#request, status, bodyBytes: this.#relay.bodyBytes, error });
+  }
+}

@@ -1,0 +1,57 @@
+/**
+ * uWebSockets.js, its types as this project uses them, and how its two builds differ. Rules for all of edge/:
+ * read everything from a request before its handler returns; register `onAborted` in the same tick; a body chunk is
+ * memory that dies with the callback; every later write goes inside `cork`; after end, abort or upgrade a response
+ * must not be touched, which one `state` field guards.
+ */
+import uWS, {
+  type HttpRequest,
+  type RecognizedString,
+  type TemplatedApp,
+  type HttpResponse as UwsHttpResponse,
+} from 'uWebSockets.js';
+
+export { type HttpRequest, type TemplatedApp, uWS };
+
+/** The package's types do not know the third argument that the newer build takes. */
+export interface HttpResponse extends UwsHttpResponse {
+  tryEnd(chunk: RecognizedString, totalSize: number, closeConnection?: boolean): [isAllSent: boolean, isDone: boolean];
+}
+
+// Without the header that names uWebSockets on each response. The types of the package do not know the call.
+(uWS as unknown as { _cfg(key: string): void })._cfg('silent');
+
+/**
+ * True for the newer build (Node 22 and later), false for the one that Node 20 gets. Only the newer one closes the
+ * connection by a third argument of `tryEnd`, and names peers of open connections.
+ */
+export const isNewerBuild = 'addChildAppDescriptor' in uWS.App();
+
+export type ListenSocket = uWS.us_listen_socket;
+
+/** What the package's types leave out. */
+interface Untyped {
+  readonly LIBUS_LISTEN_EXCLUSIVE_PORT: number;
+  listen(host: string, port: number, options: number, done: (socket: ListenSocket | false) => void): void;
+}
+
+/**
+ * Listens on a port that nobody else has. By default uWebSockets.js shares a taken port with its owner (SO_REUSEPORT),
+ * and each gets a part of the connections. Resolves with undefined when the port cannot be had; it does not say why.
+ */
+export function listenExclusively(app: TemplatedApp, host: string, port: number): Promise<ListenSocket | undefined> {
+  const { LIBUS_LISTEN_EXCLUSIVE_PORT } = uWS as unknown as Untyped;
+  return new Promise((resolve) => {
+    (app as unknown as Untyped).listen(host, port, LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
+      resolve(socket === false ? undefined : socket);
+    });
+  });
+}
+
+export function localPort(socket: ListenSocket): number {
+  return uWS.us_socket_local_port(socket as unknown as uWS.us_socket);
+}
+
+export function closeListenSocket(socket: ListenSocket): void {
+  uWS.us_listen_socket_close(socket);
+}

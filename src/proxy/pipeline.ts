@@ -1,0 +1,96 @@
+import type { Config } from '../config/config.ts';
+import { errorResponse } from './error-response.ts';
+import { createForwardedHeaders } from './forwarded-headers.ts';
+import { type RequestFraming, requestFraming } from './framing.ts';
+import { createHsts } from './hsts.ts';
+import type { IncomingRequest } from './incoming-request.ts';
+import { createRedirect } from './redirect.ts';
+import { checkRequest, type Refusal } from './request-fence.ts';
+import { createRequestFields } from './request-fields.ts';
+import { formatRequestHead } from './request-head.ts';
+import { createTrust } from './trust.ts';
+
+/** An answer of ours, complete. Field lines are `Name: value`; chars are bytes (latin-1). */
+export interface LocalAnswer {
+  readonly status: number;
+  readonly statusLine: string;
+  readonly fields: readonly (readonly [name: string, value: string])[];
+  readonly body: string;
+  /** Set when the request was refused: why, for the log. */
+  readonly refusal?: Refusal;
+}
+
+/** What the pipeline must know of the app and the stop. */
+export interface PipelineState {
+  /** The command runs and was reached at the last try. */
+  isAppUp(): boolean;
+  isDraining(): boolean;
+}
+
+/** The rules in the order in which they see a request. */
+export interface Pipeline {
+  isTrusted(peer: string): boolean;
+  /** Whether a field of this (lower-case) name goes on to the app as it is. */
+  isForwardedAsItIs(name: string, isTrusted: boolean): boolean;
+  /** The first answer that a rule gives instead of the app, or undefined. */
+  answer(request: IncomingRequest, framing: RequestFraming): LocalAnswer | undefined;
+  /** Head of the request to the app, without the blank line. */
+  requestHead(request: IncomingRequest, framing: RequestFraming): string;
+  /** Whether `Strict-Transport-Security` belongs on this answer, and its value. */
+  hsts(request: IncomingRequest): string | undefined;
+}
+
+export { requestFraming };
+
+export function createPipeline(config: Config, state: PipelineState): Pipeline {
+  const redirect = createRedirect(config);
+  const forwardedLines = createForwardedHeaders(config, Date.now);
+  const hsts = createHsts(config.hsts);
+  const { healthPath } = config;
+  const health = [healthAnswer(200, '200 OK', 'ok\n'), healthAnswer(503, '503 Service Unavailable', 'unavailable\n')];
+
+  return {
+    isTrusted: createTrust(config.trustProxy, { endsTls: false }),
+    isForwardedAsItIs: createRequestFields(config),
+
+    answer(request, framing) {
+      // The platform's probe comes with any host and scheme; it asks about us, so no rule may send it elsewhere.
+      if (request.path === healthPath && (request.method === 'GET' || request.method === 'HEAD')) {
+        return health[state.isAppUp() && !state.isDraining() ? 0 : 1];
+      }
+      const refusal = checkRequest(request, framing);
+      if (refusal !== undefined) return { ...errorAnswer(refusal.code, request.accept), refusal };
+      const target = redirect(request, request.isTrusted);
+      if (target !== undefined) return redirectAnswer(target.status, target.location);
+      return undefined;
+    },
+
+    requestHead: (request, framing) => formatRequestHead(request, framing, forwardedLines(request, request.isTrusted)),
+
+    hsts: (request) => hsts(request, request.isTrusted, false),
+  };
+}
+
+/** The answer to a client for an error of the table. */
+export function errorAnswer(code: Refusal['code'], accept: string | undefined): LocalAnswer {
+  const { status, reason, contentType, body, retryAfter } = errorResponse(code, accept);
+  const fields: [string, string][] = [
+    ['Content-Type', contentType],
+    ['Cache-Control', 'no-store'],
+  ];
+  if (retryAfter !== undefined) fields.push(['Retry-After', retryAfter]);
+  return { status, statusLine: `${status} ${reason}`, fields, body };
+}
+
+function redirectAnswer(status: 301 | 308, location: string): LocalAnswer {
+  const statusLine = status === 301 ? '301 Moved Permanently' : '308 Permanent Redirect';
+  return { status, statusLine, fields: [['Location', location]], body: '' };
+}
+
+function healthAnswer(status: number, statusLine: string, body: string): LocalAnswer {
+  const fields = [
+    ['Content-Type', 'text/plain; charset=utf-8'],
+    ['Cache-Control', 'no-store'],
+  ] as const;
+  return { status, statusLine, fields, body };
+}

@@ -1,0 +1,313 @@
+import { parseResponseHead, ResponseHead } from './response-head.ts';
+
+/** What a ResponseParser tells while it reads. */
+export interface ResponseSink {
+  onHead(head: ResponseHead): void;
+  /** A view of the read buffer, valid until `onEnd` or `onReadEnd` returns. */
+  onBody(chunk: Buffer): void;
+  onEnd(): void;
+}
+
+export interface ResponseLimits {
+  /** Most bytes of one head, and of a trailer section. */
+  readonly maxHeadBytes: number;
+  /** Most interim (1xx) responses before the final one. */
+  readonly maxInterimResponses: number;
+}
+
+export const DEFAULT_RESPONSE_LIMITS: ResponseLimits = { maxHeadBytes: 256 * 1024, maxInterimResponses: 32 };
+
+/** A chunk's size line: 16 hex digits and some room for extensions, which are read and forgotten. */
+const MAX_CHUNK_LINE_BYTES = 4096;
+
+const HEAD_START = Buffer.from('HTTP/1.', 'latin1');
+const EMPTY = Buffer.alloc(0);
+const CR = 0x0d;
+const LF = 0x0a;
+
+type State =
+  | 'idle'
+  | 'head'
+  | 'body-length'
+  | 'body-close'
+  | 'chunk-size'
+  | 'chunk-extension'
+  | 'chunk-size-lf'
+  | 'chunk-data'
+  | 'chunk-data-cr'
+  | 'chunk-data-lf'
+  | 'trailer'
+  | 'failed';
+
+/**
+ * Reads the responses of one HTTP/1.1 connection (RFC 9112), incrementally at every byte boundary, and strictly: what
+ * it cannot understand in exactly one way it refuses. Interim responses (1xx) are read and dropped; 101 is refused,
+ * since no request that comes this way asks for an upgrade. Trailers are read and dropped.
+ */
+export class ResponseParser {
+  readonly #limits: ResponseLimits;
+  readonly #head = new ResponseHead();
+  #state: State = 'idle';
+  #isHeadRequest = false;
+  #sink: ResponseSink | undefined;
+  /** Start of a head, or of a trailer section, that came in more than one read. */
+  #partial: Buffer = EMPTY;
+  #interimCount = 0;
+  /** Bytes left of the body or of the chunk. */
+  #remaining = 0;
+  #chunkLineBytes = 0;
+  #sizeDigits = 0;
+
+  constructor(limits: ResponseLimits = DEFAULT_RESPONSE_LIMITS) {
+    this.#limits = limits;
+  }
+
+  /** True between responses: bytes that arrive now belong to none. */
+  get isIdle(): boolean {
+    return this.#state === 'idle';
+  }
+
+  /** Whether the connection may be used again after the response that was read last. */
+  get keepAlive(): boolean {
+    return this.#head.keepAlive && this.#state === 'idle';
+  }
+
+  /** From the last response's `Keep-Alive: timeout=`, in seconds; -1 when absent. */
+  get keepAliveTimeout(): number {
+    return this.#head.keepAliveTimeout;
+  }
+
+  /** Makes ready for the response to a request that is about to be sent. */
+  expect(isHeadRequest: boolean, sink: ResponseSink): void {
+    this.#state = 'head';
+    this.#isHeadRequest = isHeadRequest;
+    this.#sink = sink;
+    this.#interimCount = 0;
+  }
+
+  /**
+   * Reads `data`. Returns how many bytes belonged to the expected response (less than all: the app sent more than it
+   * announced), or the reason why the response is refused, after which the parser is dead.
+   */
+  execute(data: Buffer): number | string {
+    const result = this.#execute(data);
+    if (typeof result === 'string') this.#state = 'failed';
+    return result;
+  }
+
+  /**
+   * The connection was ended by the app. Returns undefined when that is a right end of the response (its length was
+   * "until close") or when none was expected, else what is missing.
+   */
+  finish(): string | undefined {
+    if (this.#state === 'idle') return undefined;
+    if (this.#state === 'body-close') {
+      this.#end();
+      return undefined;
+    }
+    const missing = this.#state === 'head' ? 'before a whole response head' : 'in the middle of the response body';
+    this.#state = 'failed';
+    return missing;
+  }
+
+  #execute(data: Buffer): number | string {
+    let position = 0;
+    while (position < data.length) {
+      switch (this.#state) {
+        case 'idle':
+          return position;
+        case 'failed':
+          return 'the connection is not in use any more';
+        case 'head': {
+          const next = this.#readHead(data, position);
+          if (typeof next === 'string') return next;
+          position = next;
+          break;
+        }
+        case 'body-length': {
+          const end = Math.min(data.length, position + this.#remaining);
+          this.#remaining -= end - position;
+          this.#sink!.onBody(position === 0 && end === data.length ? data : data.subarray(position, end));
+          position = end;
+          if (this.#remaining === 0) this.#end();
+          break;
+        }
+        case 'body-close':
+          this.#sink!.onBody(position === 0 ? data : data.subarray(position));
+          return data.length;
+        case 'chunk-data': {
+          const end = Math.min(data.length, position + this.#remaining);
+          this.#remaining -= end - position;
+          this.#sink!.onBody(data.subarray(position, end));
+          position = end;
+          if (this.#remaining === 0) this.#state = 'chunk-data-cr';
+          break;
+        }
+        case 'trailer': {
+          const next = this.#readTrailer(data, position);
+          if (typeof next === 'string') return next;
+          position = next;
+          break;
+        }
+        default: {
+          const problem = this.#readChunkFraming(data[position]!);
+          if (problem !== undefined) return problem;
+          position += 1;
+        }
+      }
+    }
+    return position;
+  }
+
+  /** Returns the position behind the head, or behind all data when the head is not complete. */
+  #readHead(data: Buffer, position: number): number | string {
+    let buffer = data;
+    let start = position;
+    if (this.#partial.length > 0) {
+      start = 0;
+      buffer = Buffer.concat([this.#partial, position === 0 ? data : data.subarray(position)]);
+    }
+    // A line end may be split over two reads: look again at the last three bytes of what was there before.
+    const end = buffer.indexOf('\r\n\r\n', Math.max(start, this.#partial.length - 3), 'latin1');
+    const headBytes = (end === -1 ? buffer.length : end + 4) - start;
+    if (headBytes > this.#limits.maxHeadBytes) return `its head is larger than ${this.#limits.maxHeadBytes} bytes`;
+    if (end === -1) {
+      const problem = this.#checkPartialHead(buffer, start);
+      if (problem !== undefined) return problem;
+      this.#partial = buffer === data ? Buffer.from(data.subarray(start)) : buffer;
+      return data.length;
+    }
+    const consumedBefore = this.#partial.length;
+    this.#partial = EMPTY;
+    const problem = parseResponseHead(buffer.toString('latin1', start, end + 2), this.#head) ?? this.#startBody();
+    return problem ?? position + headBytes - consumedBefore;
+  }
+
+  /** Says at once that this will never be a head, so that garbage does not wait for a timeout. */
+  #checkPartialHead(buffer: Buffer, start: number): string | undefined {
+    const known = Math.min(buffer.length - start, HEAD_START.length);
+    if (buffer.compare(HEAD_START, 0, known, start, start + known) !== 0) return 'it does not begin with HTTP/1.';
+    for (let i = buffer.indexOf(LF, start); i !== -1; i = buffer.indexOf(LF, i + 1)) {
+      if (i === start || buffer[i - 1] !== CR) return 'a header line ends without CR';
+    }
+    return undefined;
+  }
+
+  #startBody(): string | undefined {
+    const head = this.#head;
+    if (head.status < 200) {
+      if (head.status === 101) return 'it switches protocols though nobody asked';
+      if (head.isChunked || head.contentLength > 0) return 'an interim response announces a body';
+      this.#interimCount += 1;
+      if (this.#interimCount > this.#limits.maxInterimResponses) return 'it has too many interim responses';
+      return undefined;
+    }
+    if (head.isBodiless(this.#isHeadRequest)) {
+      // What a wrong app may send behind it must not become the next answer.
+      if (!this.#isHeadRequest && (head.isChunked || (head.status === 204 && head.contentLength > 0))) {
+        head.keepAlive = false;
+      }
+      this.#sink!.onHead(head);
+      this.#end();
+    } else if (head.isChunked) {
+      this.#startChunk();
+      this.#sink!.onHead(head);
+    } else if (head.contentLength >= 0) {
+      this.#state = 'body-length';
+      this.#remaining = head.contentLength;
+      this.#sink!.onHead(head);
+      if (this.#remaining === 0) this.#end();
+    } else {
+      this.#state = 'body-close';
+      head.keepAlive = false;
+      this.#sink!.onHead(head);
+    }
+    return undefined;
+  }
+
+  #end(): void {
+    this.#state = 'idle';
+    const sink = this.#sink!;
+    this.#sink = undefined;
+    sink.onEnd();
+  }
+
+  #startChunk(): void {
+    this.#state = 'chunk-size';
+    this.#remaining = 0;
+    this.#sizeDigits = 0;
+    this.#chunkLineBytes = 0;
+  }
+
+  /** One byte of `chunk-size [ chunk-ext ] CRLF`, or of the CRLF behind a chunk's data (RFC 9112 section 7.1). */
+  #readChunkFraming(byte: number): string | undefined {
+    switch (this.#state) {
+      case 'chunk-size': {
+        const digit = hexDigit(byte);
+        if (digit >= 0) {
+          this.#sizeDigits += 1;
+          this.#remaining = this.#remaining * 16 + digit;
+          if (this.#sizeDigits > 16 || this.#remaining > Number.MAX_SAFE_INTEGER) return 'a chunk size is too large';
+          return undefined;
+        }
+        if (this.#sizeDigits === 0) return 'a chunk size is not a hexadecimal number';
+        if (byte === CR) this.#state = 'chunk-size-lf';
+        else if (byte === 0x3b || byte === 0x20 || byte === 0x09) this.#state = 'chunk-extension';
+        else return 'a chunk size is not a hexadecimal number';
+        return undefined;
+      }
+      case 'chunk-extension':
+        this.#chunkLineBytes += 1;
+        if (this.#chunkLineBytes > MAX_CHUNK_LINE_BYTES) return 'a chunk extension is too long';
+        if (byte === CR) this.#state = 'chunk-size-lf';
+        else if ((byte < 0x20 && byte !== 0x09) || byte === 0x7f) return 'a chunk extension holds a control byte';
+        return undefined;
+      case 'chunk-size-lf':
+        if (byte !== LF) return 'a chunk size line does not end in CRLF';
+        this.#state = this.#remaining === 0 ? 'trailer' : 'chunk-data';
+        return undefined;
+      case 'chunk-data-cr':
+        if (byte !== CR) return 'a chunk is longer than its size says';
+        this.#state = 'chunk-data-lf';
+        return undefined;
+      default:
+        if (byte !== LF) return 'a chunk does not end in CRLF';
+        this.#startChunk();
+        return undefined;
+    }
+  }
+
+  /** Reads the trailer section up to its blank line; the fields are dropped (RFC 9110 section 6.5.1 allows it). */
+  #readTrailer(data: Buffer, position: number): number | string {
+    let line = position;
+    for (;;) {
+      const lf = data.indexOf(LF, line);
+      const end = lf === -1 ? data.length : lf + 1;
+      const before = this.#partial;
+      const bytes = before.length + end - line;
+      this.#chunkLineBytes += end - line;
+      if (this.#chunkLineBytes > this.#limits.maxHeadBytes) return 'its trailers are too large';
+      const text = before.toString('latin1') + data.toString('latin1', line, end);
+      if (lf === -1) {
+        this.#partial = Buffer.from(text, 'latin1');
+        return data.length;
+      }
+      this.#partial = EMPTY;
+      if (!text.endsWith('\r\n')) return 'a trailer line ends without CR';
+      if (bytes === 2) {
+        this.#end();
+        return end;
+      }
+      if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n$/.test(text))
+        return 'a trailer line is malformed';
+      line = end;
+      if (line === data.length) return line;
+    }
+  }
+}
+
+function hexDigit(byte: number): number {
+  if (byte >= 0x30 && byte <= 0x39) return byte - 0x30;
+  const letter = byte | 0x20;
+  return letter >= 0x61 && letter <= 0x66 ? letter - 0x57 : -1;
+}

@@ -1,0 +1,197 @@
+import { connect, type Socket } from 'node:net';
+import { UwsrpError } from '../lib/errors.ts';
+import { formatTarget, type UpstreamTarget } from '../lib/upstream-target.ts';
+import type { UpstreamExchange } from './exchange.ts';
+import { ResponseParser } from './response-parser.ts';
+
+/** What a connection tells its pool. */
+export interface ConnectionOwner {
+  /** The response is complete and the connection can take another request. */
+  onReusable(connection: UpstreamConnection): void;
+  /**
+   * The connection is gone. `exchange` is the one it was busy with, if any, which has not been told yet: the owner
+   * may send it again elsewhere or fail it with `error`.
+   */
+  onClosed(connection: UpstreamConnection, exchange: UpstreamExchange | undefined, error: UwsrpError): void;
+}
+
+export interface ConnectionOptions {
+  readonly target: UpstreamTarget;
+  /** Milliseconds until a connect that got no answer fails. */
+  readonly connectTimeoutMs: number;
+}
+
+/** Most bytes on their way to the app before the client is held back. */
+const WRITE_HIGH_WATER_MARK = 64 * 1024;
+
+// Every connection reads into the same memory: a read is parsed, and what is kept of it copied, before the next one.
+const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
+
+/**
+ * One keep-alive connection to the app, with at most one exchange on it. It is used until the app or a doubt ends
+ * it: a response that leaves any question about where the next one begins closes the connection.
+ */
+export class UpstreamConnection {
+  /** Whether an earlier exchange was completed here: only then can a lost one be the app's idle close. */
+  isReused = false;
+  /** When it became idle, in the pool's clock. */
+  idleSince = 0;
+  /** Milliseconds it may stay idle; the app's own announcement can shorten the pool's limit. */
+  idleLimitMs = 0;
+
+  readonly #owner: ConnectionOwner;
+  readonly #options: ConnectionOptions;
+  readonly #parser = new ResponseParser();
+  readonly #socket: Socket;
+  #exchange: UpstreamExchange | undefined;
+  #isRequestSent = true;
+  #isResponseDone = true;
+  #hasResponseBytes = false;
+  #isConnected = false;
+  #isClosed = false;
+  #connectTimer: NodeJS.Timeout | undefined;
+
+  constructor(owner: ConnectionOwner, options: ConnectionOptions) {
+    this.#owner = owner;
+    this.#options = options;
+    const { target } = options;
+    const settings = {
+      noDelay: true,
+      writableHighWaterMark: WRITE_HIGH_WATER_MARK,
+      onread: { buffer: readBuffer, callback: (bytes: number) => this.#onRead(bytes) },
+    };
+    this.#socket =
+      target.kind === 'tcp'
+        ? connect({ ...settings, host: target.host, port: target.port })
+        : connect({ ...settings, path: target.path });
+    this.#socket.on('drain', () => this.#exchange?.onDrain());
+    this.#socket.on('end', () => this.#onEnd());
+    this.#socket.on('error', (cause) => this.#onError(cause));
+    this.#socket.on('close', () => this.#close('the connection was closed'));
+    this.#connectTimer = setTimeout(() => {
+      this.#fail(
+        new UwsrpError(
+          'UPSTREAM_TIMEOUT',
+          `no connection to ${formatTarget(target)} in ${options.connectTimeoutMs} ms`,
+        ),
+      );
+    }, options.connectTimeoutMs);
+    this.#socket.once('connect', () => {
+      this.#isConnected = true;
+      clearTimeout(this.#connectTimer);
+    });
+  }
+
+  /** From the last response's `Keep-Alive: timeout=`, in seconds; -1 when the app announced nothing. */
+  get keepAliveTimeout(): number {
+    return this.#parser.keepAliveTimeout;
+  }
+
+  /** Sends the request's head and makes ready for its response. The connection must be idle, or new. */
+  send(exchange: UpstreamExchange): void {
+    this.#exchange = exchange;
+    this.#hasResponseBytes = false;
+    this.#isRequestSent = !exchange.hasRequestBody;
+    this.#isResponseDone = false;
+    this.#parser.expect(exchange.isHeadRequest, exchange);
+    if (exchange.hasRequestBody) {
+      // The first bytes of the body come in this turn of the event loop, if they came with the head: one write for both.
+      this.#socket.cork();
+      setImmediate(() => this.#socket.uncork());
+    }
+    this.#socket.write(exchange.requestHead, 'latin1');
+    exchange.onAssigned(this);
+  }
+
+  /** Writes body bytes; they must stay as they are. False asks to wait for `onDrain`. */
+  write(chunk: Buffer | string): boolean {
+    return this.#socket.write(chunk as string, 'latin1');
+  }
+
+  /** The request's body is complete. */
+  finishRequest(): void {
+    this.#isRequestSent = true;
+    // The response may have come first (RFC 9112 section 9.5): the connection waited only for this.
+    if (this.#isResponseDone && !this.#isClosed) this.#release();
+  }
+
+  /** Stops reading from the app; it is held back by TCP. */
+  pauseReading(): void {
+    this.#socket.pause();
+  }
+
+  resumeReading(): void {
+    this.#socket.resume();
+  }
+
+  /** Drops the connection without telling the exchange: the caller has given it up. */
+  abandon(): void {
+    this.#exchange = undefined;
+    this.#close('the exchange was given up');
+  }
+
+  /** Whether a lost exchange may be sent again: nothing of its response came, and the app may have closed idly. */
+  get isRetryAllowed(): boolean {
+    return this.isReused && !this.#hasResponseBytes;
+  }
+
+  #onRead(bytes: number): boolean {
+    if (this.#isClosed) return false;
+    if (this.#isResponseDone) {
+      // Bytes that belong to no request: nothing may be read as the beginning of the next response.
+      this.#close('the app sent bytes that nobody asked for');
+      return false;
+    }
+    this.#hasResponseBytes = true;
+    const result = this.#parser.execute(readBuffer.subarray(0, bytes));
+    if (this.#isClosed) return false;
+    if (typeof result === 'string') {
+      this.#fail(new UwsrpError('UPSTREAM_INVALID', `the app's response is refused: ${result}`));
+      return false;
+    }
+    if (this.#parser.isIdle) {
+      this.#isResponseDone = true;
+      // More bytes than the response has, or an app that wants to close: this response was the last one here.
+      if (result < bytes || !this.#parser.keepAlive) this.#close('the response was the last one');
+      else if (this.#isRequestSent) this.#release();
+    } else {
+      this.#exchange?.onReadEnd();
+    }
+    return true;
+  }
+
+  #release(): void {
+    this.#exchange = undefined;
+    this.isReused = true;
+    this.#owner.onReusable(this);
+  }
+
+  #onEnd(): void {
+    const missing = this.#isResponseDone ? undefined : this.#parser.finish();
+    if (missing === undefined) this.#isResponseDone = true;
+    this.#close(`the app closed the connection${missing === undefined ? '' : ` ${missing}`}`);
+  }
+
+  #onError(cause: Error): void {
+    const target = formatTarget(this.#options.target);
+    const error = this.#isConnected
+      ? new UwsrpError('UPSTREAM_CLOSED', `the connection to ${target} broke: ${cause.message}`, { cause })
+      : new UwsrpError('UPSTREAM_REFUSED', `cannot connect to ${target}: ${cause.message}`, { cause });
+    this.#fail(error);
+  }
+
+  #close(reason: string): void {
+    this.#fail(new UwsrpError('UPSTREAM_CLOSED', reason));
+  }
+
+  #fail(error: UwsrpError): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#connectTimer);
+    // An exchange with both halves done has nothing left to be told.
+    const exchange = this.#isResponseDone && this.#isRequestSent ? undefined : this.#exchange;
+    this.#exchange = undefined;
+    this.#socket.destroy();
+    this.#owner.onClosed(this, exchange, error);
+  }
+}
