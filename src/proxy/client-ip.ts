@@ -27,8 +27,8 @@ export function createClientIp(rule: TrustProxy): (request: ProxyRequest, isTrus
 function nearestClient(list: string, isHop: (address: string) => boolean): string | undefined {
   let nearest: string | undefined;
   let end = list.length;
-  while (end >= 0) {
-    const comma = end === 0 ? -1 : list.lastIndexOf(',', end - 1);
+  while (end > 0) {
+    const comma = list.lastIndexOf(',', end - 1);
     const entry = list.slice(comma + 1, end);
     end = comma;
     if (entry.trim() === '') continue;

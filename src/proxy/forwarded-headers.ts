@@ -1,6 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { firstElement, type Proto, requestProto } from './forwarded-proto.ts';
-import { portOfHost } from './host.ts';
+import { isValidHost, portOfHost } from './host.ts';
 import { addressOf } from './ip-address.ts';
 import type { ProxyRequest } from './request.ts';
 
@@ -85,10 +85,17 @@ function createFreshLines(): (request: ProxyRequest) => string {
 
 /** The lines from what a trusted peer said, the gaps filled. The port belongs to the host that the app gets to see. */
 function keptLines(request: ProxyRequest, isKept: boolean): string {
-  const host = request.forwardedHost || request.host;
   const proto = request.forwardedProto || (request.isTls ? 'https' : 'http');
-  const port = request.forwardedPort || (portOfHost(firstElement(host)) ?? defaultPort(requestProto(request, true)));
-  return headLines(forwardedFor(request, isKept), proto, host, port);
+  const hostPort = request.forwardedHost ? portOfFirst(request.forwardedHost) : portOfHost(request.host);
+  const port = request.forwardedPort || (hostPort ?? defaultPort(requestProto(request, true)));
+  return headLines(forwardedFor(request, isKept), proto, request.forwardedHost || request.host, port);
+}
+
+/** Some routers pass the client's own `X-Forwarded-Host` on, so a port is read from a valid one only. */
+function portOfFirst(forwardedHost: string): string | undefined {
+  const host = firstElement(forwardedHost);
+  const port = portOfHost(host);
+  return port !== undefined && isValidHost(host) ? port : undefined;
 }
 
 function forwardedFor(request: ProxyRequest, isKept: boolean): string {

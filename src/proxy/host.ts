@@ -18,14 +18,14 @@ for (const char of "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ01234567
 }
 
 // One remembered host is enough: nearly all requests name the same one, and the scan costs no more than a Set does.
-let lastValid = '';
+let lastValid = 'localhost';
 
 /**
  * Whether a `Host` value may be reflected and handed on: a name, an IPv4 or a bracketed IPv6 address, each with or
  * without a port up to 65535 (an empty one is legal, RFC 3986 section 3.2.3). Anything else is to be answered by 400.
  */
 export function isValidHost(host: string): boolean {
-  if (host === lastValid && host !== '') return true;
+  if (host === lastValid) return true;
   const end = host.charCodeAt(0) === OPEN_BRACKET ? endOfIpv6(host) : endOfName(host);
   if (end === -1 || !isPortSuffix(host, end)) return false;
   lastValid = host;
@@ -66,7 +66,7 @@ function endOfName(host: string): number {
 /** Index behind the closing bracket, or -1. Zones (`%eth0`) mean nothing to another machine (RFC 6874). */
 function endOfIpv6(host: string): number {
   const end = host.indexOf(']');
-  if (end === -1 || end > MAX_NAME_LENGTH) return -1;
+  if (end === -1) return -1;
   const address = host.slice(1, end);
   return isIPv6(address) && !address.includes('%') ? end + 1 : -1;
 }

@@ -36,9 +36,7 @@ function isDisguised(name: string, clientIpHeader: string | undefined): boolean 
 
 function isCore(name: string, clientIpHeader: string | undefined): boolean {
   switch (name) {
-    case 'host':
     case 'content-length':
-    case 'expect':
     case 'x-request-id':
     case clientIpHeader:
       return true;

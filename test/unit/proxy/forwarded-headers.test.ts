@@ -149,6 +149,8 @@ const PORTS: [what: string, differences: Partial<ProxyRequest>, port: string][] 
     { host: 'inner:8080', forwardedHost: 'front.example', forwardedProto: 'https' },
     '443',
   ],
+  ['no junk behind a colon', { forwardedHost: 'front.example:x' }, '80'],
+  ['none above 65535', { forwardedHost: 'front.example:65536' }, '80'],
   ['that of the first of several hosts', { forwardedHost: 'front.example:8443, b.example:1' }, '8443'],
 ];
 for (const [what, differences, port] of PORTS) {
@@ -184,6 +186,16 @@ for (const requestStart of ['1427041338251', 't=1693406590.527', '1693406590.527
     assert.equal(stranger({ requestStart }).start, `t=${NOW}`);
   });
 }
+
+test('a gap beside what a trusted peer says is filled from the connection', () => {
+  assert.deepEqual(trustedAndKept({ forwardedFor: '1.1.1.1' }), { ...PLAIN, for: '1.1.1.1' });
+  assert.deepEqual(trustedAndKept({ forwardedFor: '1.1.1.1', isTls: true }), {
+    ...PLAIN,
+    for: '1.1.1.1',
+    proto: 'https',
+    port: '443',
+  });
+});
 
 test('an empty start is made anew', () => {
   assert.equal(trusted({ requestStart: '' }).start, `t=${NOW}`);

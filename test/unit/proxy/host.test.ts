@@ -19,6 +19,7 @@ const VALID: Record<string, string> = {
   'a name with a port': 'a.example:8080',
   'an IPv4 address with a port': '192.0.2.1:80',
   'an IPv6 address with a port': '[::1]:80',
+  'a port of nines': 'a.example:9999',
   'the lowest port': 'a.example:0',
   'the highest port': 'a.example:65535',
   'a port with leading zeros': 'a.example:00080',
