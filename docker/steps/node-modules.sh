@@ -1,0 +1,19 @@
+# Sourced by docker/setup: what runs on the host itself.
+
+ensure_node_modules() {
+  [ node_modules/.package-lock.json -nt package-lock.json ] && return
+  has npm || fail "npm is not installed, and the tests need Node 20.19 or newer with npm." \
+    "Install Node (https://nodejs.org, or 'apt-get install nodejs npm' on Debian 13) and try again."
+  say 'installing node_modules (npm ci)'
+  # No dependency needs its install script, and a script is the part of a package that could do harm here.
+  run_logged npm-ci npm ci --ignore-scripts
+  touch node_modules/.package-lock.json
+}
+
+# Apps in Python stand in for "any language" in the integration tests.
+ensure_test_programs() {
+  has python3 && return
+  can_install_packages || fail 'python3 is not installed, and the tests run apps written in it.' \
+    'Install Python 3 and try again.'
+  install_packages python3
+}
