@@ -2,9 +2,9 @@ import { isForwardedField } from './forwarded-headers.ts';
 import { isSpoofableField } from './spoofable-fields.ts';
 
 /**
- * Whether a field, its name in lower case, belongs to one connection and is never handed on, in either direction
- * (RFC 9110 section 7.6.1). `Proxy-Authorization` and its two answers are meant for a proxy that asked for them, which
- * we never do (section 11.7). A 426 answer's `Upgrade` is the exception: see `isHopByHopInResponse`.
+ * Whether a field, its name in lower case, belongs to one connection and is never handed on (RFC 9110
+ * section 7.6.1). `Proxy-Authorization` and its two answers are meant for a proxy that asked for them, which we never
+ * do (section 11.7).
  */
 export function isHopByHop(name: string): boolean {
   switch (name.length) {
@@ -29,14 +29,6 @@ export function isHopByHop(name: string): boolean {
     default:
       return false;
   }
-}
-
-/**
- * The same for an answer with this status: 426 must say in `Upgrade` which protocol is wanted (RFC 9110 section
- * 15.5.22), so there the field reaches the client, and `Connection: upgrade` is to be sent beside it.
- */
-export function isHopByHopInResponse(name: string, status: number): boolean {
-  return isHopByHop(name) && !(status === 426 && name === 'upgrade');
 }
 
 /** What a `Connection` field says. */

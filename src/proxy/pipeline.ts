@@ -67,7 +67,7 @@ export function createPipeline(config: Config, state: PipelineState): Pipeline {
 
     requestHead: (request, framing) => formatRequestHead(request, framing, forwardedLines(request, request.isTrusted)),
 
-    hsts: (request) => hsts(request, request.isTrusted, false),
+    hsts: (request) => hsts(request, request.isTrusted),
   };
 }
 

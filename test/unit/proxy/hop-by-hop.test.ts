@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { FORWARDED_FIELDS } from '../../../src/proxy/forwarded-headers.ts';
-import { isHopByHop, isHopByHopInResponse, parseConnection } from '../../../src/proxy/hop-by-hop.ts';
+import { isHopByHop, parseConnection } from '../../../src/proxy/hop-by-hop.ts';
 
 const HOP_BY_HOP = [
   'connection',
@@ -43,16 +43,6 @@ for (const name of HOP_BY_HOP) {
 for (const name of END_TO_END) {
   test(`"${name}" goes from end to end`, () => assert.equal(isHopByHop(name), false));
 }
-
-test('Upgrade reaches the client in a 426 answer and in no other', () => {
-  assert.equal(isHopByHopInResponse('upgrade', 426), false);
-  for (const status of [101, 200, 400, 425, 427, 500]) assert.equal(isHopByHopInResponse('upgrade', status), true);
-});
-
-test('the other hop-by-hop fields are taken out of a 426 answer too', () => {
-  for (const name of HOP_BY_HOP) assert.equal(isHopByHopInResponse(name, 426), name !== 'upgrade', name);
-  for (const name of END_TO_END) assert.equal(isHopByHopInResponse(name, 426), false, name);
-});
 
 const NOTHING = { close: false, keepAlive: false, upgrade: false, names: undefined };
 
