@@ -32,7 +32,6 @@ export interface EdgeOptions {
 /** The public side: listens on `$PORT` and takes every request through the pipeline, to the app and back. */
 export class Edge implements ExchangeHost {
   readonly pool: UpstreamPool;
-  /** Set when the stop begins: every answer from then on closes its connection. */
   isDraining = false;
 
   readonly #options: EdgeOptions;
@@ -70,6 +69,11 @@ export class Edge implements ExchangeHost {
     }
     const where = host === undefined ? `port ${port}` : `${host}, port ${port}`;
     throw new UwsrpError('BIND_FAILED', `${where} cannot be bound: ${await explainBindFailure(host, port)}`);
+  }
+
+  /** From now on every answer closes its connection, so that clients come back to another instance. */
+  startDrain(): void {
+    this.isDraining = true;
   }
 
   /** Takes no new connections; open ones live on. */

@@ -1,6 +1,6 @@
 import type { ResponseHead } from '../upstream/response-head.ts';
 import type { ResponseSink } from '../upstream/response-parser.ts';
-import { type HttpResponse, isNewerBuild } from './uws.ts';
+import type { HttpResponse } from './uws.ts';
 
 /** Where the response comes from: it is held back while the client is slow. */
 export interface ResponseSource {
@@ -23,6 +23,12 @@ export interface ResponseRelayOwner {
   /** The last byte is with uWebSockets.js; the response must not be touched any more. */
   onDone(): void;
 }
+
+/**
+ * A whole answer up to this size is handed over in one call. A larger one goes by `tryEnd`, which tells when the last
+ * byte has left for the kernel, so that a stop does not cut it.
+ */
+const MAX_WHOLE_BYTES = 16 * 1024;
 
 /** How long an event stream without an event waits before its head is sent on with a comment. */
 const EVENT_STREAM_HEAD_DELAY_MS = 100;
@@ -115,24 +121,27 @@ export class ResponseRelay implements ResponseSink {
   }
 
   readonly #writeCorked = (): void => {
-    const isStart = this.state === 'head';
-    if (isStart) this.#writeHead();
+    const isWhole = this.state === 'head' && this.#isEnded;
+    if (this.state === 'head') this.#writeHead(isWhole);
     if (this.#isBodiless) this.#res.endWithoutBody();
-    else if (this.#contentLength < 0) this.#writeChunked();
-    else if (isStart && this.#isEnded && this.#chunks.length <= 1) this.#res.end(this.#chunks[0], this.#closesByFlag);
-    else if (!this.#writeKnownLength()) return;
+    else if (isWhole && this.#isSmall()) this.#res.end(this.#chunks[0], this.#closesByFlag);
+    else if (!this.#writeBody()) return;
     this.#chunks.length = 0;
     if (this.#isEnded) this.#finish();
   };
 
-  #writeHead(): void {
+  #isSmall(): boolean {
+    return this.#chunks.length <= 1 && this.#contentLength >= 0 && this.#contentLength <= MAX_WHOLE_BYTES;
+  }
+
+  #writeHead(isWhole: boolean): void {
     const head = this.#head!;
     const res = this.#res;
     const closing = this.#owner.closing();
     clearTimeout(this.#eventStreamTimer);
     this.state = 'body';
     // 200 OK is what uWebSockets.js writes by itself.
-    if (head.statusLine !== '200 OK') res.writeStatus(head.isAscii ? head.statusLine : latin1(head.statusLine));
+    if (head.statusLine !== '200 OK') res.writeStatus(latin1(head.statusLine));
 
     // All lines in one call: uWebSockets.js writes name, colon, blank and value as they are, and the head was proven.
     const { fields } = head;
@@ -148,18 +157,28 @@ export class ResponseRelay implements ResponseSink {
       // By hand, since endWithoutBody(length) leaves the response pending on the older build. A 204 has none
       // (RFC 9110 section 8.6); in answers to HEAD and in 304 it is what a GET would give.
       if (this.#contentLength >= 0 && head.status !== 204) res.writeHeader('Content-Length', `${this.#contentLength}`);
-    } else if (closing === 'ours' && this.#contentLength >= 0) {
-      // The flag of end() and tryEnd() writes the field itself. Behind a write() it would land in the body.
-      this.#closesByFlag = isNewerBuild || (this.#isEnded && this.#chunks.length <= 1);
+    } else {
+      // The flag of end() writes the field itself. Neither tryEnd() nor the end of a chunked body has such a flag that
+      // works (behind a write() the field would land in the body): there the client is told, and closes.
+      this.#closesByFlag = closing === 'ours' && isWhole && this.#isSmall();
     }
     if (closing !== 'no' && !this.#closesByFlag) res.writeHeader('Connection', 'close');
   }
 
-  #writeChunked(): void {
+  /** False while bytes must wait for the client. */
+  #writeBody(): boolean {
+    return this.#contentLength < 0 ? this.#writeChunked() : this.#writeKnownLength();
+  }
+
+  /** False when the end must wait until what uWebSockets.js has queued is gone. */
+  #writeChunked(): boolean {
     for (const chunk of this.#chunks) {
       if (!this.#res.write(chunk)) this.#block();
     }
+    this.#chunks.length = 0;
+    if (this.#isBlocked) return false;
     if (this.#isEnded) this.#res.end();
+    return true;
   }
 
   /** False while bytes wait in `#unsent`, or the last of them is not taken yet. */
@@ -169,7 +188,7 @@ export class ResponseRelay implements ResponseSink {
     for (let i = 0; i < pending.length; i += 1) {
       const chunk = pending[i]!;
       const before = this.#res.getWriteOffset();
-      const [isAllSent, isDone] = this.#res.tryEnd(chunk, this.#contentLength, this.#closesByFlag);
+      const [isAllSent, isDone] = this.#res.tryEnd(chunk, this.#contentLength);
       if (isDone) return true;
       if (!isAllSent) {
         const taken = this.#res.getWriteOffset() - before;
@@ -194,15 +213,10 @@ export class ResponseRelay implements ResponseSink {
   #onWritable(): boolean {
     if (this.state === 'done') return true;
     this.#isBlocked = false;
-    if (this.#unsent !== undefined) {
-      const isDrained = this.#writeKnownLength();
-      if (this.#isEnded && isDrained) {
-        this.#finish();
-        return true;
-      }
-      if (this.#unsent !== undefined) return false;
-    }
+    const isWritten = this.#writeBody();
+    if (this.#isBlocked) return false;
     if (!this.#isEnded) this.#source?.resumeReading();
+    else if (isWritten) this.#finish();
     return true;
   }
 

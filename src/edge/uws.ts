@@ -1,5 +1,5 @@
 /**
- * uWebSockets.js, its types as this project uses them, and how its two builds differ. Rules for all of edge/:
+ * uWebSockets.js, and the few calls that its types leave out. Rules for all of edge/:
  * read everything from a request before its handler returns; register `onAborted` in the same tick; a body chunk is
  * memory that dies with the callback; every later write goes inside `cork`; after end, abort or upgrade a response
  * must not be touched, which one `state` field guards.
@@ -11,21 +11,10 @@ import uWS, {
   type HttpResponse as UwsHttpResponse,
 } from 'uWebSockets.js';
 
-export { type HttpRequest, type TemplatedApp, uWS };
-
-/** The package's types do not know the third argument that the newer build takes. */
-export interface HttpResponse extends UwsHttpResponse {
-  tryEnd(chunk: RecognizedString, totalSize: number, closeConnection?: boolean): [isAllSent: boolean, isDone: boolean];
-}
+export { type HttpRequest, type HttpResponse, type TemplatedApp, uWS };
 
 // Without the header that names uWebSockets on each response. The types of the package do not know the call.
 (uWS as unknown as { _cfg(key: string): void })._cfg('silent');
-
-/**
- * True for the newer build (Node 22 and later), false for the one that Node 20 gets. Only the newer one closes the
- * connection by a third argument of `tryEnd`, and names peers of open connections.
- */
-export const isNewerBuild = 'addChildAppDescriptor' in uWS.App();
 
 export type ListenSocket = uWS.us_listen_socket;
 

@@ -1,0 +1,133 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Config } from './config/config.ts';
+import { Edge } from './edge/edge.ts';
+import { exitCodeOf, UwsrpError } from './lib/errors.ts';
+import { formatTarget } from './lib/upstream-target.ts';
+import type { Log } from './log/logger.ts';
+import { createPipeline } from './proxy/pipeline.ts';
+import type { Command } from './supervisor/command.ts';
+import { watchSignals } from './supervisor/stop-signals.ts';
+import { Supervisor } from './supervisor/supervisor.ts';
+import { UpstreamPool } from './upstream/upstream-pool.ts';
+
+export interface ServiceOptions {
+  readonly config: Config;
+  readonly command: Command;
+  readonly log: Log;
+  readonly version: string;
+}
+
+/**
+ * The life of a container (design section 4), from the first line of the log to the exit code: start the command, wait
+ * until it is ready, open the public port, serve, and stop in order. Never rejects.
+ */
+export async function runService(options: ServiceOptions): Promise<number> {
+  const { config, command, version } = options;
+  const { logger: log } = options.log;
+  const stop = new AbortController();
+  const supervisor = new Supervisor({ config, command, log, version });
+  const unwatch = watchSignals({
+    onStop: (signal) => {
+      log.info({ signal }, 'stopping');
+      stop.abort(signal);
+    },
+    onKill: (signal) => {
+      log.warn({ signal }, 'stopping at once: a second signal came');
+      supervisor.kill();
+    },
+    onHangup: () => options.log.reopen(),
+    passOn: (signal) => supervisor.signal(signal),
+  });
+  try {
+    return await serve(options, supervisor, stop.signal);
+  } catch (error) {
+    if (stop.signal.aborted && error === stop.signal.reason) return (await supervisor.ended).exitCode;
+    const isOurs = !(error instanceof UwsrpError);
+    log.fatal(isOurs ? { err: error } : { code: error.code }, isOurs ? 'a fault of uwsrp' : error.message);
+    supervisor.kill();
+    return exitCodeOf(error);
+  } finally {
+    unwatch();
+  }
+}
+
+async function serve(options: ServiceOptions, supervisor: Supervisor, stop: AbortSignal): Promise<number> {
+  const { config, version } = options;
+  const { logger: log } = options.log;
+  const startedAt = performance.now();
+  if (config.dotenvFile !== undefined) log.info(`read variables from ${config.dotenvFile}`);
+
+  const target = await supervisor.start(stop);
+  const readyAt = performance.now();
+
+  const pool = new UpstreamPool({ target });
+  const pipeline = createPipeline(config, {
+    isAppUp: () => supervisor.isRunning && pool.isReachable,
+    isDraining: () => stop.aborted,
+  });
+  const edge = new Edge({ config, pipeline, pool, log });
+  try {
+    const port = await edge.listen();
+    log.info(
+      {
+        version,
+        port,
+        host: config.host ?? 'all interfaces',
+        app: formatTarget(target),
+        platform: config.platform ?? 'none recognised',
+        trustProxy: config.trustProxy.kind === 'list' ? config.trustProxy.addresses : config.trustProxy.kind,
+        forwardedFor: config.forwardedFor,
+        bootMs: Math.round(performance.now() - startedAt),
+        appBootMs: Math.round(readyAt - startedAt),
+      },
+      `listening on port ${port}`,
+    );
+    await Promise.race([aborted(stop), supervisor.leaderEnded]);
+    return await stopInOrder(options, { edge, supervisor }, stop);
+  } catch (error) {
+    await supervisor.end();
+    throw error;
+  } finally {
+    edge.close();
+    pool.close();
+  }
+}
+
+/** From the first signal, or the command's own end, until nothing of the command is left. */
+async function stopInOrder(
+  { config, log: { logger: log } }: ServiceOptions,
+  { edge, supervisor }: { edge: Edge; supervisor: Supervisor },
+  stop: AbortSignal,
+): Promise<number> {
+  edge.startDrain();
+  const deadline = setTimeout(() => {
+    log.warn(`the command did not end in ${config.shutdownTimeoutMs} ms (UWSRP_SHUTDOWN_TIMEOUT): killing it`);
+    supervisor.kill();
+  }, config.shutdownTimeoutMs);
+
+  if (stop.aborted) {
+    await Promise.race([sleep(config.drainDelayMs), supervisor.ended]);
+    edge.stopListening();
+    await Promise.race([edge.whenIdle(), sleep(config.drainTimeoutMs), supervisor.ended]);
+    supervisor.terminate();
+  } else {
+    edge.stopListening();
+  }
+
+  const end = await supervisor.ended;
+  clearTimeout(deadline);
+  // What the app still answered is on its way to clients, what it did not has become a 502: both within moments.
+  await Promise.race([edge.whenIdle(), sleep(LAST_ANSWERS_MS)]);
+  log.info({ exitCode: end.exitCode }, `the command ${end.description}`);
+  return end.exitCode;
+}
+
+/** How long clients may take to read the last answers once the command is gone. */
+const LAST_ANSWERS_MS = 1000;
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise((resolve) => {
+    if (signal.aborted) resolve();
+    else signal.addEventListener('abort', () => resolve(), { once: true });
+  });
+}
