@@ -23,6 +23,7 @@ process.exit();
 async function main(request: CliRequest): Promise<number> {
   if (request.kind === 'help') return print(formatHelp());
   if (request.kind === 'version') return print(`${readVersion()}\n`);
+  const args = request.kind === 'run' ? request.args : [];
 
   const { config, sources } = loadConfig({
     env: process.env,
@@ -31,12 +32,12 @@ async function main(request: CliRequest): Promise<number> {
   });
   if (request.kind === 'check') return print(formatCheck(config, sources));
 
-  const command = findCommand({ args: request.args, config, readFile: tryReadFile, fileExists: isFile });
+  const command = findCommand({ args, config, readFile: tryReadFile, fileExists: isFile });
   if (config.isOneOff) return runOneOff({ command, config });
 
   const log = createLogger(config);
   // uWebSockets.js reads its limit for request heads once, while it is loaded.
-  process.env['UWS_HTTP_MAX_HEADERS_SIZE'] = String(config.maxHeaderBytes);
+  process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(config.maxHeaderBytes);
   const { runService } = await import('./service.ts');
   return runService({ config, command, log, version: readVersion() });
 }

@@ -4,12 +4,7 @@
  * memory that dies with the callback; every later write goes inside `cork`; after end, abort or upgrade a response
  * must not be touched, which one `state` field guards.
  */
-import uWS, {
-  type HttpRequest,
-  type RecognizedString,
-  type TemplatedApp,
-  type HttpResponse as UwsHttpResponse,
-} from 'uWebSockets.js';
+import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp } from 'uWebSockets.js';
 
 export { type HttpRequest, type HttpResponse, type TemplatedApp, uWS };
 
