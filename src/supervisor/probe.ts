@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import { request } from 'node:http';
+import { type IncomingMessage, request } from 'node:http';
 import { connect } from 'node:net';
 import type { StatusRange } from '../config/config.ts';
 import { formatTarget, type UpstreamTarget } from '../lib/upstream-target.ts';
@@ -54,11 +54,14 @@ export function createProbe({ candidates, path, statuses, file, userAgent }: Pro
 
 function tryConnect(target: UpstreamTarget, limitMs: number, signal: AbortSignal): Promise<Answer> {
   return new Promise((resolve) => {
-    const socket = connect({ ...socketAddress(target), signal, timeout: limitMs });
+    const socket = connect({ ...socketAddress(target), timeout: limitMs });
     const settle = (answer: Answer) => {
-      resolve(answer);
+      signal.removeEventListener('abort', abort);
       socket.destroy();
+      resolve(answer);
     };
+    const abort = () => settle({ kind: 'not ready', reason: 'given up' });
+    signal.addEventListener('abort', abort);
     socket.once('connect', () => settle({ kind: 'ready' }));
     socket.once('timeout', () => settle({ kind: 'cannot connect', reason: 'no answer' }));
     socket.on('error', (error) => settle({ kind: 'cannot connect', reason: describeError(error) }));
@@ -77,37 +80,43 @@ interface RequestOptions {
 /** `GET path`, following no redirect: a redirect is an answer like any other, and the statuses say what it means. */
 function tryRequest({ target, path, statuses, userAgent, limitMs, signal }: RequestOptions): Promise<Answer> {
   return new Promise((resolve) => {
-    const { path: socketPath, ...address } = { path: undefined, ...socketAddress(target) };
     const outgoing = request({
-      ...address,
-      ...(socketPath === undefined ? {} : { socketPath }),
+      ...(target.kind === 'unix' ? { socketPath: target.path } : { host: target.host, port: target.port }),
       path,
       agent: false,
-      signal,
       headers: { Host: 'localhost', 'User-Agent': userAgent, Accept: '*/*', Connection: 'close' },
     });
-    const limit = setTimeout(() => {
-      const seconds = Math.round(limitMs / 100) / 10;
-      resolve({ kind: 'not ready', reason: `GET ${path} got no answer within ${seconds} s` });
-      outgoing.destroy();
-    }, limitMs);
-    outgoing.once('response', (response) => {
+    const settle = (answer: Answer) => {
       clearTimeout(limit);
+      signal.removeEventListener('abort', abort);
+      resolve(answer);
+    };
+    const giveUp = (reason: string) => {
+      settle({ kind: 'not ready', reason });
+      outgoing.destroy();
+    };
+    const abort = () => giveUp('given up');
+    const limit = setTimeout(giveUp, limitMs, `GET ${path} got no answer within ${Math.round(limitMs / 100) / 10} s`);
+    signal.addEventListener('abort', abort);
+    outgoing.once('response', (response) => {
       const status = response.statusCode ?? 0;
-      if (statuses.some(({ from, to }) => from <= status && status <= to)) resolve({ kind: 'ready' });
-      else resolve({ kind: 'not ready', reason: `GET ${path} answered ${status}` });
-      // Lets the app finish its answer undisturbed, unless that has no end.
-      response.resume().on('error', () => {});
-      const cut = setTimeout(() => response.destroy(), 1000).unref();
-      response.once('close', () => clearTimeout(cut));
+      const isReady = statuses.some(({ from, to }) => from <= status && status <= to);
+      settle(isReady ? { kind: 'ready' } : { kind: 'not ready', reason: `GET ${path} answered ${status}` });
+      letFinish(response);
     });
     outgoing.on('error', (error: NodeJS.ErrnoException) => {
-      clearTimeout(limit);
-      if (error.syscall === 'connect') resolve({ kind: 'cannot connect', reason: describeError(error) });
-      else resolve({ kind: 'not ready', reason: `GET ${path} got no valid answer (${error.message})` });
+      if (error.syscall === 'connect') settle({ kind: 'cannot connect', reason: describeError(error) });
+      else settle({ kind: 'not ready', reason: `GET ${path} got no valid answer (${error.message})` });
     });
     outgoing.end();
   });
+}
+
+/** Lets the app end its answer undisturbed, for a second: it may have no end. */
+function letFinish(response: IncomingMessage): void {
+  response.resume().on('error', () => {});
+  const cut = setTimeout(() => response.destroy(), 1000).unref();
+  response.once('close', () => clearTimeout(cut));
 }
 
 function socketAddress(target: UpstreamTarget): { host: string; port: number } | { path: string } {

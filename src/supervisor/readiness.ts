@@ -1,4 +1,5 @@
 import { setTimeout as sleep } from 'node:timers/promises';
+import { formatDuration } from '../lib/duration.ts';
 import { UwsrpError } from '../lib/errors.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
 import type { Probe } from './probe.ts';
@@ -7,13 +8,13 @@ import type { Probe } from './probe.ts';
 export interface Clock {
   /** Milliseconds that only grow. */
   now(): number;
-  /** Rejects when the signal aborts. */
+  /** Ends early when the signal aborts. */
   sleep(ms: number, signal: AbortSignal): Promise<void>;
 }
 
 export const systemClock: Clock = {
   now: () => performance.now(),
-  sleep: (ms, signal) => sleep(ms, undefined, { signal }),
+  sleep: (ms, signal) => sleep(ms, undefined, { signal }).catch(() => {}),
 };
 
 export interface ReadinessOptions {
@@ -47,6 +48,7 @@ export async function waitUntilReady(options: ReadinessOptions): Promise<Upstrea
   let nextHintMs = HINT_EVERY_MS;
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 1.5, LONGEST_WAIT_MS)) {
     await clock.sleep(waitMs, signal);
+    signal.throwIfAborted();
     const leftMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : timeoutMs - (clock.now() - startedMs);
     const result = await probe(Math.max(1, Math.min(PROBE_LIMIT_MS, leftMs)), signal);
     signal.throwIfAborted();
@@ -56,7 +58,7 @@ export async function waitUntilReady(options: ReadinessOptions): Promise<Upstrea
     if (timeoutMs > 0 && waitedMs >= timeoutMs) {
       throw new UwsrpError(
         'APP_NOT_READY',
-        `the command was not ready within ${timeoutMs / 1000} s (UWSRP_READY_TIMEOUT): ${withExplanation(result.reason)}`,
+        `the command was not ready within ${formatDuration(timeoutMs)} (UWSRP_READY_TIMEOUT): ${withExplanation(result.reason)}`,
       );
     }
     if (waitedMs >= nextHintMs) {

@@ -3,6 +3,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { isatty } from 'node:tty';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
+import { formatDuration } from '../lib/duration.ts';
 import { exitCodeOf, UwsrpError } from '../lib/errors.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
 import { type AppAddress, chooseAppAddress } from './app-address.ts';
@@ -46,7 +47,8 @@ const SAME_STOP_MS = 1000;
  *   COMMAND_ENDED with the command's own exit code), or with the signal's reason; after that one `ended` has the exit
  *   code. While `start` waits for a stubborn command to end, `kill` ends it at once.
  * - `leaderEnded` resolves when the process that was spawned has ended, `ended` when its whole group has. Both give
- *   the leader's exit code and a description, and never reject.
+ *   the leader's exit code and a description, and never reject. `leaderEnded` tells the end by SIGTERM or SIGINT up to
+ *   a second later, so that `stop` is aborted by then if it is part of the same stop.
  * - A leader that ends by itself takes the rest of its group with it: SIGTERM, then SIGKILL after the shutdown
  *   timeout. Once `stop` is aborted the caller's schedule counts, and only `terminate` and `kill` act.
  */
@@ -135,7 +137,7 @@ export class Supervisor {
     });
     this.#child = child;
     const { display, source } = command;
-    log.info({ command: display, source, pid: child.pid, listen: address.value }, 'started the command');
+    log.info({ command: display, source, commandPid: child.pid, listen: address.value }, 'started the command');
     return child;
   }
 
@@ -163,7 +165,8 @@ export class Supervisor {
       this.#inspectListeners(child, address);
       return target;
     } catch (error) {
-      if (!early.signal.aborted || stop.aborted) throw error;
+      stop.throwIfAborted();
+      if (!early.signal.aborted) throw error;
       await this.#endGroup(child);
       throw this.#endedEarly(await child.leaderEnd, address);
     }
@@ -207,12 +210,23 @@ export class Supervisor {
   /** From ready to the end of the last process. */
   async #follow(child: CommandProcess, stop: AbortSignal): Promise<void> {
     const end = await child.leaderEnd;
+    if (end.exitCode === 143 || end.exitCode === 130) await this.#waitForSameStop(child, stop);
     this.#resolveLeaderEnded(end);
-    const mayBeStopped = end.exitCode === 143 || end.exitCode === 130;
-    await Promise.race([child.groupGone, sleep(mayBeStopped ? SAME_STOP_MS : 0, undefined, { ref: false })]);
     if (!stop.aborted) await this.#endGroup(child);
     await child.groupGone;
     this.#resolveEnded(end);
+  }
+
+  /**
+   * A leader that was stopped by a signal may be only the first of all processes to get it. Whether a stop is under way
+   * must be known before anybody acts on its end, or the rest of the group gets a second SIGTERM in the middle of its
+   * last requests.
+   */
+  async #waitForSameStop(child: CommandProcess, stop: AbortSignal): Promise<void> {
+    const over = new AbortController();
+    const wait = sleep(SAME_STOP_MS, undefined, { ref: false, signal: AbortSignal.any([stop, over.signal]) });
+    await Promise.race([child.groupGone, wait.catch(() => {})]);
+    over.abort();
   }
 
   async #endGroup(child: CommandProcess): Promise<void> {
@@ -220,7 +234,9 @@ export class Supervisor {
     const { shutdownTimeoutMs } = this.#options.config;
     child.terminate();
     const deadline = setTimeout(() => {
-      this.#options.log.warn(`the command did not end within ${shutdownTimeoutMs / 1000} s of SIGTERM: SIGKILL`);
+      this.#options.log.warn(
+        `the command did not end within ${formatDuration(shutdownTimeoutMs)} of SIGTERM (UWSRP_SHUTDOWN_TIMEOUT): killing it`,
+      );
       child.kill();
     }, shutdownTimeoutMs);
     await child.groupGone;

@@ -1,0 +1,50 @@
+import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer } from 'node:net';
+import { test } from 'node:test';
+import {
+  isOnAllInterfaces,
+  isReachableOnLoopback,
+  listenersOf,
+  parseAddress,
+} from '../../../src/supervisor/listening-ports.ts';
+
+test('addresses are read in the byte order of the kernel', () => {
+  assert.equal(parseAddress('0100007F'), '127.0.0.1');
+  assert.equal(parseAddress('00000000'), '0.0.0.0');
+  assert.equal(parseAddress('020011AC'), '172.17.0.2');
+  assert.equal(parseAddress('00000000000000000000000000000000'), '::');
+  assert.equal(parseAddress('00000000000000000000000001000000'), '::1');
+  assert.equal(parseAddress('0000000000000000FFFF00000100007F'), '127.0.0.1');
+  assert.equal(parseAddress('B80D0120000000000000000001000000'), '2001:db8::1');
+});
+
+test('finds what a process listens on, on both families, and nothing that it only connects to', async (t) => {
+  const servers = [createServer().listen(0, '127.0.0.1'), createServer().listen(0, '::1'), createServer().listen(0)];
+  t.after(() => {
+    for (const server of servers) server.close();
+  });
+  await Promise.all(servers.map((server) => once(server, 'listening')));
+  const ports = servers.map((server) => (server.address() as AddressInfo).port);
+
+  const found = listenersOf([process.pid]);
+  assert.deepEqual(
+    ports.map((port) => found.find((listener) => listener.port === port)?.address),
+    ['127.0.0.1', '::1', '::'],
+  );
+  assert.deepEqual(listenersOf([]), []);
+});
+
+test('a process that is gone listens on nothing', () => {
+  assert.deepEqual(listenersOf([2 ** 22 + 1]), []);
+});
+
+test('tells who reaches a listener', () => {
+  const at = (address: string) => ({ pid: 1, port: 1, address });
+  for (const address of ['0.0.0.0', '::'])
+    assert.ok(isOnAllInterfaces(at(address)) && isReachableOnLoopback(at(address)));
+  for (const address of ['127.0.0.1', '::1']) {
+    assert.ok(!isOnAllInterfaces(at(address)) && isReachableOnLoopback(at(address)));
+  }
+  assert.ok(!isOnAllInterfaces(at('172.17.0.2')) && !isReachableOnLoopback(at('172.17.0.2')));
+});
