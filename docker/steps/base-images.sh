@@ -10,7 +10,7 @@ choose_base_images() {
   if [ -n "${NODE_IMAGE:-}${DEBIAN_IMAGE:-}" ]; then fail 'give both NODE_IMAGE and DEBIAN_IMAGE, or none.'; fi
   if have_images "$OFFICIAL_DEBIAN" "$OFFICIAL_NODE"; then
     use_base_images "$OFFICIAL_DEBIAN" "$OFFICIAL_NODE"
-  elif have_images "$BUILT_DEBIAN" "$BUILT_NODE"; then
+  elif have_built_images; then
     use_base_images "$BUILT_DEBIAN" "$BUILT_NODE"
   elif try_pull "$OFFICIAL_DEBIAN" && try_pull "$OFFICIAL_NODE"; then
     use_base_images "$OFFICIAL_DEBIAN" "$OFFICIAL_NODE"
@@ -28,6 +28,16 @@ use_base_images() {
 
 have_images() {
   docker image inspect "$@" >/dev/null 2>&1
+}
+
+# Built by an older recipe, they are built again: the label tells.
+have_built_images() {
+  local format='{{index .Config.Labels "uwsrp.recipe"}}'
+  [ "$(docker image inspect --format "$format" "$BUILT_DEBIAN" "$BUILT_NODE" 2>/dev/null)" = "$(recipe)"$'\n'"$(recipe)" ]
+}
+
+recipe() {
+  cat docker/steps/base-images.sh docker/base-node/Dockerfile | cksum | cut -d ' ' -f 1
 }
 
 # Pulls an image; fails quickly when the registry does not answer, however long the engine would try.
@@ -69,7 +79,7 @@ build_debian_image() {
     --customize-hook="upload $PWD/$STATE/debian.sources /etc/apt/sources.list.d/debian.sources" \
     --customize-hook="upload $PWD/$STATE/docker-slim.cfg /etc/dpkg/dpkg.cfg.d/docker-slim" \
     trixie "$STATE/debian.tar" "${sources[@]}"
-  run_logged import docker import --change 'CMD ["bash"]' "$STATE/debian.tar" "$BUILT_DEBIAN"
+  run_logged import docker import --change 'CMD ["bash"]' --change "LABEL uwsrp.recipe=$(recipe)" "$STATE/debian.tar" "$BUILT_DEBIAN"
   rm "$STATE/debian.tar"
 }
 
@@ -83,8 +93,12 @@ build_node_image() {
   tar -xzf "$context/$package"-*.tgz -C "$context/node" --strip-components=1
   tar -xzf "$context"/npm-*.tgz -C "$context/npm" --strip-components=1
   rm "$context"/*.tgz
+  # What the official image leaves out too: OpenSSL's headers for other machines.
+  find "$context/node/include/node/openssl/archs" -mindepth 1 -maxdepth 1 \
+    ! -name "linux-$(engine_architecture | sed 's/amd64/x86_64/; s/arm64/aarch64/')" -exec rm -r {} +
+  chmod 755 "$context/node/bin/node"
   run_logged base-node docker build -f docker/base-node/Dockerfile --build-arg DEBIAN_IMAGE="$BUILT_DEBIAN" \
-    -t "$BUILT_NODE" "$context"
+    --label uwsrp.recipe="$(recipe)" -t "$BUILT_NODE" "$context"
   rm -r "$context"
 }
 

@@ -1,0 +1,88 @@
+import { spawn } from 'node:child_process';
+import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { basename, dirname, join } from 'node:path';
+import { text } from 'node:stream/consumers';
+import type { TestContext } from 'node:test';
+import { inRepository } from './repository.ts';
+
+/** How a program ended, and what it said. */
+export interface Run {
+  readonly exitCode: number;
+  readonly stdout: string;
+  readonly stderr: string;
+}
+
+/** Runs the docker client. */
+export async function docker(...words: readonly string[]): Promise<Run> {
+  const child = spawn('docker', words, { stdio: ['ignore', 'pipe', 'pipe'] });
+  const ended = new Promise<number>((resolve, reject) => {
+    child.once('error', reject);
+    child.once('close', (code) => resolve(code ?? 1));
+  });
+  const [exitCode, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
+  return { exitCode, stdout, stderr };
+}
+
+/** The part of `docker image inspect` that tests look at. */
+export interface ImageInfo {
+  /** Bytes, uncompressed. */
+  readonly Size: number;
+  readonly Config: {
+    readonly Entrypoint: string[] | null;
+    readonly Cmd: string[] | null;
+    readonly Env: string[];
+    readonly ExposedPorts?: Record<string, unknown>;
+    readonly Healthcheck?: unknown;
+    readonly Labels: Record<string, string>;
+    readonly User: string;
+    readonly WorkingDir: string;
+  };
+}
+
+/** What Docker knows of an image; undefined when there is none of that name. */
+export async function inspectImage(image: string): Promise<ImageInfo | undefined> {
+  const { exitCode, stdout } = await docker('image', 'inspect', image);
+  return exitCode === 0 ? (JSON.parse(stdout) as ImageInfo[])[0] : undefined;
+}
+
+/** The plain Debian 13 that `docker/setup` chose: the official one, or its own where that cannot be pulled. */
+export async function debianImage(): Promise<string> {
+  const { DEBIAN_IMAGE } = process.env;
+  if (DEBIAN_IMAGE) return DEBIAN_IMAGE;
+  return (await inspectImage('debian:trixie-slim')) ? 'debian:trixie-slim' : 'uwsrp/base-debian:trixie-slim';
+}
+
+/** Files of a build context that let apt work in the build as it does on this host, and the line that puts them in. */
+export const aptOfThisHost = {
+  line: 'COPY apt.conf /etc/apt/apt.conf.d/99host',
+  files: { 'apt.conf': hostSetting('apt.conf') },
+};
+
+function hostSetting(name: string): string {
+  const path = inRepository('docker', '.local', 'host', name);
+  return existsSync(path) ? readFileSync(path, 'utf8') : '';
+}
+
+/**
+ * Builds an image from a Dockerfile and files beside it, by the docker client (testcontainers hides why a build
+ * failed), and removes its tag after the test. Gives the tag.
+ */
+export async function buildImage(
+  t: TestContext,
+  dockerfile: string,
+  files: Readonly<Record<string, string | Buffer>> = {},
+): Promise<string> {
+  const context = mkdtempSync(join(tmpdir(), 'uwsrp-build-'));
+  t.after(() => rmSync(context, { recursive: true }));
+  for (const [name, content] of Object.entries({ ...files, Dockerfile: dockerfile })) {
+    mkdirSync(dirname(join(context, name)), { recursive: true });
+    writeFileSync(join(context, name), content);
+  }
+  const tag = basename(context).toLowerCase();
+  // The layers stay: they are the cache of the next run.
+  t.after(() => docker('image', 'rm', '--force', '--no-prune', tag));
+  const build = await docker('build', '--tag', tag, context);
+  if (build.exitCode !== 0) throw new Error(`docker build failed:\n${build.stdout}\n${build.stderr}`);
+  return tag;
+}

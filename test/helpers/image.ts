@@ -1,0 +1,247 @@
+import { randomBytes } from 'node:crypto';
+import { readFileSync } from 'node:fs';
+import { basename } from 'node:path';
+import { PassThrough } from 'node:stream';
+import type { TestContext } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
+import { GenericContainer, getContainerRuntimeClient, type WaitStrategy } from 'testcontainers';
+import { docker, type Run } from './docker.ts';
+import { request } from './http.ts';
+import { inRepository } from './repository.ts';
+import { withTimeout } from './timeout.ts';
+
+export const IMAGE = 'uwsrp/node:latest';
+const MARK = 'uwsrp.test';
+const PUBLIC_PORT = 8080;
+const START_MS = 60_000;
+const STOP_MS = 30_000;
+
+export interface ImageOptions {
+  /** Default: the built image `uwsrp/node`. */
+  readonly image?: string;
+  /** What stands in the place of CMD. */
+  readonly command?: readonly string[];
+  /** Replaces tini and our launcher, to look at the image itself. */
+  readonly entrypoint?: readonly string[];
+  readonly env?: Readonly<Record<string, string>>;
+  /** `uid` or `uid:gid`, as of `docker run --user`. */
+  readonly user?: string;
+  readonly readOnlyRootfs?: boolean;
+  /** Folders of their own in memory: `{ '/tmp': 'rw' }`. */
+  readonly tmpfs?: Readonly<Record<string, string>>;
+  readonly memoryMb?: number;
+  /** Gives the command a terminal; its two streams are then one, stdout. */
+  readonly tty?: boolean;
+  /** Put in before the start, owned by root and readable by all. Not with `readOnlyRootfs`. */
+  readonly files?: readonly ImageFile[];
+}
+
+export interface ImageFile {
+  readonly path: string;
+  readonly content: string | Buffer;
+  readonly mode?: number;
+}
+
+/** A file of test/fixtures/apps in the work folder of the image. */
+export function appFile(name: string): ImageFile {
+  return { path: `/app/${basename(name)}`, content: readFileSync(inRepository('test', 'fixtures', 'apps', name)) };
+}
+
+/** Starts a container and waits until its public port answers a request, whatever the status. */
+export async function startImage(t: TestContext, options: ImageOptions = {}): Promise<ImageContainer> {
+  const container = await launch(t, options, true);
+  await container.answering();
+  return container;
+}
+
+/** Starts a container without waiting for its port: for boots that fail or take long. */
+export function spawnImage(t: TestContext, options: ImageOptions = {}): Promise<ImageContainer> {
+  return launch(t, options, true);
+}
+
+/** Runs a container to its end, as `docker run --rm` does. */
+export async function runImage(t: TestContext, options: ImageOptions = {}): Promise<Run> {
+  const container = await launch(t, options, false);
+  const exitCode = await container.exitCode();
+  return { exitCode, stdout: container.stdout, stderr: container.stderr };
+}
+
+/** Runs a shell script in the image, without tini and our launcher, and returns what it printed; fails when it fails. */
+export async function shellInImage(t: TestContext, script: string, options: ImageOptions = {}): Promise<string> {
+  const run = await runImage(t, { ...options, entrypoint: ['/bin/sh', '-ec'], command: [script] });
+  if (run.exitCode !== 0) throw new Error(`the script ended with ${run.exitCode}: ${script}\n${run.stderr}`);
+  return run.stdout;
+}
+
+type Runtime = Awaited<ReturnType<typeof getContainerRuntimeClient>>;
+type RawContainer = ReturnType<Runtime['container']['getById']>;
+
+/** A running container of the image. */
+export class ImageContainer {
+  /** Where the public port is published; port 0 when it is not. */
+  readonly address: { readonly host: string; readonly port: number };
+  /** Everything so far, each stream by itself. */
+  stdout = '';
+  stderr = '';
+  readonly #raw: RawContainer;
+  readonly #ended: Promise<number>;
+  #hasEnded = false;
+  #waiting: (() => void)[] = [];
+
+  constructor(raw: RawContainer, address: ImageContainer['address']) {
+    this.#raw = raw;
+    this.address = address;
+    this.#ended = this.#follow();
+  }
+
+  /** `http://host:port`, without a slash at the end. */
+  get url(): string {
+    return `http://${this.address.host}:${this.address.port}`;
+  }
+
+  output(): string {
+    return `--- stdout\n${this.stdout}\n--- stderr\n${this.stderr}`;
+  }
+
+  /** Every line of stdout that is a JSON object, ours and the app's. */
+  logs(): Record<string, unknown>[] {
+    const lines = this.stdout.split('\n').filter((line) => line.startsWith('{') && line.trimEnd().endsWith('}'));
+    return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  /** Waits for a text on stdout or stderr, also one that is there already. */
+  async waitForOutput(wanted: string | RegExp, ms = START_MS): Promise<void> {
+    const has = () => (typeof wanted === 'string' ? this.output().includes(wanted) : wanted.test(this.output()));
+    const found = (async () => {
+      while (!has()) {
+        if (this.#hasEnded) throw new Error(`the container ended before the output ${wanted}\n${this.output()}`);
+        await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      }
+    })();
+    await withTimeout(found, () => `the output ${wanted}\n${this.output()}`, ms);
+  }
+
+  /**
+   * Waits until the public port answers. Docker's own proxy accepts connections on the host from the first moment on,
+   * so an open port says nothing: asks, and asks again when the connection was cut.
+   */
+  async answering(): Promise<void> {
+    const deadline = Date.now() + START_MS;
+    for (;;) {
+      if (this.#hasEnded) throw new Error(`the container ended with ${await this.#ended}\n${this.output()}`);
+      if (Date.now() > deadline) throw new Error(`no answer on ${this.url}\n${this.output()}`);
+      const answer = await request(this.address).catch(() => undefined);
+      if (answer) return;
+      await delay(20);
+    }
+  }
+
+  async kill(signal: NodeJS.Signals): Promise<void> {
+    await this.#raw.kill({ signal });
+  }
+
+  /** Sends the signal and waits for the end; gives the exit code. */
+  async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
+    await this.kill(signal);
+    return this.exitCode();
+  }
+
+  /** Waits for the end; gives the exit code of the container. */
+  exitCode(ms = STOP_MS): Promise<number> {
+    return withTimeout(this.#ended, () => `the container to end\n${this.output()}`, ms);
+  }
+
+  /** Runs a command in the running container: code and both streams. */
+  exec(command: readonly string[]): Promise<Run> {
+    return docker('exec', this.#raw.id, ...command);
+  }
+
+  /** What Docker knows of the container: `State.OOMKilled` and the like. */
+  inspect() {
+    return this.#raw.inspect();
+  }
+
+  async #follow(): Promise<number> {
+    const isTerminal = (await this.#raw.inspect()).Config.Tty;
+    const stream = await this.#raw.logs({ follow: true, stdout: true, stderr: true });
+    const [stdout, stderr] = [new PassThrough({ encoding: 'utf8' }), new PassThrough({ encoding: 'utf8' })];
+    stdout.on('data', (piece: string) => this.#take(() => (this.stdout += piece)));
+    stderr.on('data', (piece: string) => this.#take(() => (this.stderr += piece)));
+    if (isTerminal) stream.pipe(stdout);
+    else this.#raw.modem.demuxStream(stream, stdout, stderr);
+    await new Promise((resolve) => stream.once('end', resolve));
+    const { StatusCode } = (await this.#raw.wait()) as { StatusCode: number };
+    this.#take(() => (this.#hasEnded = true));
+    return StatusCode;
+  }
+
+  #take(change: () => void): void {
+    change();
+    for (const wake of this.#waiting.splice(0)) wake();
+  }
+}
+
+async function launch(t: TestContext, options: ImageOptions, hasPort: boolean): Promise<ImageContainer> {
+  const runtime = await getContainerRuntimeClient();
+  const mark = randomBytes(8).toString('hex');
+  const definition = new Definition(options)
+    .withLabels({ [MARK]: mark })
+    .withWaitStrategy(new NoWait())
+    .withExposedPorts(...(hasPort ? [PUBLIC_PORT] : []));
+  // testcontainers forgets a container whose start failed.
+  t.after(() => removeMarked(mark));
+  const started = await definition.start();
+  const raw = runtime.container.getById(started.getId());
+  return new ImageContainer(raw, await publishedAt(raw, started.getHost()));
+}
+
+async function removeMarked(mark: string): Promise<void> {
+  const { stdout } = await docker('ps', '--all', '--quiet', '--filter', `label=${MARK}=${mark}`);
+  const ids = stdout.split('\n').filter(Boolean);
+  if (ids.length > 0) await docker('rm', '--force', '--volumes', ...ids);
+}
+
+/** Docker may publish one port for IPv4 and another for IPv6: `localhost` would be a guess. */
+async function publishedAt(raw: RawContainer, host: string): Promise<{ host: string; port: number }> {
+  const bindings = (await raw.inspect()).NetworkSettings.Ports[`${PUBLIC_PORT}/tcp`] ?? [];
+  const binding = bindings.find(({ HostIp }) => HostIp.includes('.')) ?? bindings[0];
+  return { host: host === 'localhost' ? '127.0.0.1' : host, port: Number(binding?.HostPort ?? 0) };
+}
+
+/** What testcontainers has no method for is set on the options that it hands to Docker. */
+class Definition extends GenericContainer {
+  constructor({ image = IMAGE, command, entrypoint, env, user, ...options }: ImageOptions) {
+    super(image);
+    this.createOpts = {
+      ...this.createOpts,
+      Tty: options.tty ?? false,
+      ...(command && { Cmd: [...command] }),
+      ...(entrypoint && { Entrypoint: [...entrypoint] }),
+      ...(user && { User: user }),
+    };
+    this.hostConfig = {
+      ...this.hostConfig,
+      ReadonlyRootfs: options.readOnlyRootfs ?? false,
+      Tmpfs: { ...options.tmpfs },
+      ...(options.memoryMb && { Memory: options.memoryMb * 2 ** 20, MemorySwap: options.memoryMb * 2 ** 20 }),
+    };
+    this.withEnvironment({ ...env });
+    this.withCopyContentToContainer(
+      (options.files ?? []).map(({ path, content, mode = 0o644 }) => ({ target: path, content, mode })),
+    );
+  }
+}
+
+/** The tests wait themselves, for what they mean by ready. */
+class NoWait implements WaitStrategy {
+  async waitUntilReady(): Promise<void> {}
+  withStartupTimeout(): this {
+    return this;
+  }
+  isStartupTimeoutSet(): boolean {
+    return true;
+  }
+  getStartupTimeout(): number {
+    return START_MS;
+  }
+}
