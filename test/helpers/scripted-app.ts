@@ -136,9 +136,11 @@ export class ScriptedApp {
   readonly accepted: ScriptedConnection[] = [];
   readonly #server: Server;
   readonly #failures: unknown[] = [];
+  #script: ConnectionScript;
   #waiting: (() => void)[] = [];
 
   constructor(script: ConnectionScript) {
+    this.#script = script;
     this.#server = createServer({ allowHalfOpen: true }, (socket) => {
       this.connections += 1;
       socket.on('close', () => {
@@ -151,7 +153,7 @@ export class ScriptedApp {
       });
       this.accepted.push(connection);
       this.#announce();
-      void this.#follow(script, connection);
+      void this.#follow(connection);
     });
   }
 
@@ -179,6 +181,26 @@ export class ScriptedApp {
   async stop(): Promise<void> {
     for (const { socket } of this.accepted) socket.destroy();
     await new Promise<void>((resolve) => this.#server.close(() => resolve()));
+    this.#throwFailure();
+  }
+
+  /**
+   * Begins anew with another script and counters at 0, still listening. What is open is ended first, and is gone on
+   * both sides when this resolves, so that nothing is left over from one case to the next. Throws what the script threw.
+   */
+  async restart(script: ConnectionScript): Promise<void> {
+    for (const connection of this.accepted) {
+      connection.resume();
+      connection.end();
+    }
+    await this.until((app) => app.connections === 0, 'the other side to close its connections');
+    this.#script = script;
+    this.accepted.length = 0;
+    this.requests = 0;
+    this.#throwFailure();
+  }
+
+  #throwFailure(): void {
     const [failure] = this.#failures.splice(0);
     if (failure !== undefined) throw failure;
   }
@@ -187,9 +209,9 @@ export class ScriptedApp {
     for (const wake of this.#waiting.splice(0)) wake();
   }
 
-  async #follow(script: ConnectionScript, connection: ScriptedConnection): Promise<void> {
+  async #follow(connection: ScriptedConnection): Promise<void> {
     try {
-      await script(connection, connection.index);
+      await this.#script(connection, connection.index);
     } catch (error) {
       // A peer that goes away is the normal end of a script that waits for the next request.
       if (error instanceof EndOfBytes && error.pending.length === 0) return;

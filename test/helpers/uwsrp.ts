@@ -26,7 +26,7 @@ export type LogLine = Record<string, unknown> & { msg?: string };
 
 /** The variable that marks every process a test started, so that what is left over is found. */
 const MARK = 'TEST_RUN_MARK';
-const IMAGE = 'uwsrp/node';
+const IMAGE = process.env.UWSRP_TEST_IMAGE ?? 'uwsrp/node';
 /** The whole stop of a test that left requests open must not take the default nine seconds. */
 const SECOND_SIGNAL_AFTER_MS = 1100;
 
@@ -44,6 +44,7 @@ export class Uwsrp {
   #stderr = '';
   #wantsExit = false;
   #hasExited = false;
+  #pid: number | undefined;
   #waiting: (() => void)[] = [];
 
   constructor(options: UwsrpOptions) {
@@ -132,15 +133,19 @@ export class Uwsrp {
 
   /** Process id of our Node process (in the image: seen from the host). */
   pid(): number {
-    if (!this.#container) return this.child.pid!;
-    const init = execFileSync('docker', ['inspect', '-f', '{{.State.Pid}}', this.#container], { encoding: 'utf8' });
-    return Number(readFileSync(`/proc/${init.trim()}/task/${init.trim()}/children`, 'utf8').split(' ')[0]);
+    this.#pid ??= this.#container === undefined ? this.child.pid! : pidInContainer(this.#container);
+    return this.#pid;
   }
 
   /** Resident memory of our process in bytes. */
   residentBytes(): number {
     const line = /^VmRSS:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.pid()}/status`, 'utf8'));
     return Number(line![1]) * 1024;
+  }
+
+  /** File descriptors that our process has open: sockets, most of all. */
+  openFiles(): number {
+    return readdirSync(`/proc/${this.pid()}/fd`).length;
   }
 
   /** Processes that this run left behind or still has, ours not counted: by the mark in their environment. */
@@ -235,6 +240,12 @@ function appVariables({ appPort, appSocket }: UwsrpOptions): Record<string, stri
     ...(appPort === undefined ? {} : { UWSRP_APP_PORT: String(appPort) }),
     ...(appSocket === undefined ? {} : { UWSRP_APP_SOCKET: appSocket }),
   };
+}
+
+/** The init process of the container is tini; its only child is ours. */
+function pidInContainer(container: string): number {
+  const init = execFileSync('docker', ['inspect', '-f', '{{.State.Pid}}', container], { encoding: 'utf8' }).trim();
+  return Number(readFileSync(`/proc/${init}/task/${init}/children`, 'utf8').split(' ')[0]);
 }
 
 /** The repository is mounted at its own path so that fixtures run unchanged; /tmp too, for unix sockets and files. */
