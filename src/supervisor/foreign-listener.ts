@@ -14,12 +14,12 @@ export interface ForeignListener {
  * the background is known by that.
  */
 export function findForeignListener(port: number, marker: string): ForeignListener | undefined {
-  for (const { pid } of listProcesses()) {
-    if (!listenersOf([pid]).some((listener) => listener.port === port)) continue;
-    if (read(pid, 'environ').split('\0').includes(marker)) return undefined;
-    return { pid, name: read(pid, 'comm').trim() };
-  }
-  return undefined;
+  const [listener] = listenersOf(
+    listProcesses().map((entry) => entry.pid),
+    port,
+  );
+  if (listener === undefined || read(listener.pid, 'environ').split('\0').includes(marker)) return undefined;
+  return { pid: listener.pid, name: read(listener.pid, 'comm').trim() };
 }
 
 function read(pid: number, file: string): string {

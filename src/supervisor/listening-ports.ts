@@ -11,12 +11,15 @@ export interface Listener {
 const LISTEN_STATE = '0A';
 
 /**
- * The TCP ports that the given processes listen on, from `/proc` (proc(5)). Empty where there is no /proc; processes
- * whose descriptors may not be read (another user's) count as listening on nothing.
+ * The TCP ports that the given processes listen on, from `/proc` (proc(5)); only `port`, if one is given. Empty where
+ * there is no /proc; processes whose descriptors may not be read (another user's) count as listening on nothing.
  */
-export function listenersOf(pids: Iterable<number>): Listener[] {
-  const sockets = new Map([...readTable('tcp'), ...readTable('tcp6')].map((socket) => [socket.inode, socket]));
-  if (sockets.size === 0) return [];
+export function listenersOf(pids: Iterable<number>, port?: number): Listener[] {
+  const listening = [...readTable('tcp'), ...readTable('tcp6')];
+  const wanted = port === undefined ? listening : listening.filter((socket) => socket.port === port);
+  // To look through the descriptors of many processes takes long.
+  if (wanted.length === 0) return [];
+  const sockets = new Map(wanted.map((socket) => [socket.inode, socket]));
   const listeners: Listener[] = [];
   for (const pid of pids) {
     const seen = new Set(socketInodes(pid));

@@ -6,7 +6,8 @@ import { formatTarget, type UpstreamTarget } from '../lib/upstream-target.ts';
 
 export type ProbeResult =
   | { readonly isReady: true; readonly target: UpstreamTarget }
-  | { readonly isReady: false; readonly reason: string };
+  /** `isCutShort`: the limit ended it, so that the reason says nothing but that. */
+  | { readonly isReady: false; readonly reason: string; readonly isCutShort: boolean };
 
 /** Asks once whether the command is ready, within `limitMs`. Resolves with the reason when it is not. */
 export type Probe = (limitMs: number, signal: AbortSignal) => Promise<ProbeResult>;
@@ -22,34 +23,45 @@ export interface ProbeOptions {
   readonly userAgent: string;
 }
 
-/** What one address said: `cannot connect` leads on to the other family, any answer does not. */
-type Answer = { kind: 'ready' } | { kind: 'not ready'; reason: string } | { kind: 'cannot connect'; reason: string };
+/** What one address said. Only `cannot connect` leads on to the other family; any answer does not. */
+type Answer = { kind: 'ready' } | NoAnswer;
+
+interface NoAnswer {
+  kind: 'not ready' | 'cannot connect';
+  reason: string;
+  isCutShort?: boolean;
+}
 
 export function createProbe({ candidates, path, statuses, file, userAgent }: ProbeOptions): Probe {
   let answered: UpstreamTarget | undefined;
 
   return async function probe(limitMs, signal) {
-    const refusals: { reason: string; where: string }[] = [];
+    const refusals: (NoAnswer & { where: string })[] = [];
     for (const target of answered === undefined ? candidates : [answered]) {
       const answer =
         path === undefined
           ? await tryConnect(target, limitMs, signal)
           : await tryRequest({ target, path, statuses, userAgent, limitMs, signal });
       if (answer.kind === 'cannot connect') {
-        refusals.push({ reason: answer.reason, where: formatTarget(target) });
+        refusals.push({ ...answer, where: formatTarget(target) });
         continue;
       }
       answered = target;
-      if (answer.kind === 'not ready') return { isReady: false, reason: answer.reason };
-      if (file !== undefined && !(await exists(file))) {
-        return { isReady: false, reason: `UWSRP_READY_FILE: there is no file ${file}` };
-      }
+      if (answer.kind === 'not ready') return notReady(answer.reason, answer.isCutShort);
+      if (file !== undefined && !(await exists(file))) return notReady(`UWSRP_READY_FILE: there is no file ${file}`);
       return { isReady: true, target };
     }
     // Nobody there (any more): an app that starts anew may choose the other family.
     answered = undefined;
-    return { isReady: false, reason: describeRefusals(refusals) };
+    return notReady(
+      describeRefusals(refusals),
+      refusals.some((refusal) => refusal.isCutShort),
+    );
   };
+}
+
+function notReady(reason: string, isCutShort = false): ProbeResult {
+  return { isReady: false, reason, isCutShort };
 }
 
 function tryConnect(target: UpstreamTarget, limitMs: number, signal: AbortSignal): Promise<Answer> {
@@ -60,10 +72,10 @@ function tryConnect(target: UpstreamTarget, limitMs: number, signal: AbortSignal
       socket.destroy();
       resolve(answer);
     };
-    const abort = () => settle({ kind: 'not ready', reason: 'given up' });
+    const abort = () => settle({ kind: 'not ready', reason: 'given up', isCutShort: true });
     signal.addEventListener('abort', abort);
     socket.once('connect', () => settle({ kind: 'ready' }));
-    socket.once('timeout', () => settle({ kind: 'cannot connect', reason: 'no answer' }));
+    socket.once('timeout', () => settle({ kind: 'cannot connect', reason: 'no answer', isCutShort: true }));
     socket.on('error', (error) => settle({ kind: 'cannot connect', reason: describeError(error) }));
   });
 }
@@ -91,12 +103,12 @@ function tryRequest({ target, path, statuses, userAgent, limitMs, signal }: Requ
       signal.removeEventListener('abort', abort);
       resolve(answer);
     };
-    const giveUp = (reason: string) => {
-      settle({ kind: 'not ready', reason });
+    const cut = (reason: string) => {
+      settle({ kind: 'not ready', reason, isCutShort: true });
       outgoing.destroy();
     };
-    const abort = () => giveUp('given up');
-    const limit = setTimeout(giveUp, limitMs, `GET ${path} got no answer within ${Math.round(limitMs / 100) / 10} s`);
+    const abort = () => cut('given up');
+    const limit = setTimeout(cut, limitMs, `GET ${path} got no answer within ${Math.round(limitMs / 100) / 10} s`);
     signal.addEventListener('abort', abort);
     outgoing.once('response', (response) => {
       const status = response.statusCode ?? 0;

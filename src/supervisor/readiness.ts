@@ -43,7 +43,7 @@ const HINT_EVERY_MS = 15_000;
 export async function waitUntilReady(options: ReadinessOptions): Promise<UpstreamTarget> {
   const { probe, timeoutMs, signal, onSlow, explain = () => undefined, clock = systemClock } = options;
   const startedMs = clock.now();
-  const withExplanation = (reason: string) => [reason, explain()].filter((part) => part !== undefined).join('; ');
+  let lastReason = '';
 
   let nextHintMs = HINT_EVERY_MS;
   for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 1.5, LONGEST_WAIT_MS)) {
@@ -54,16 +54,20 @@ export async function waitUntilReady(options: ReadinessOptions): Promise<Upstrea
     signal.throwIfAborted();
     if (result.isReady) return result.target;
 
+    // A try that only the end of the time cut short knows less than the one before it.
+    if (!result.isCutShort || leftMs >= PROBE_LIMIT_MS || lastReason === '') lastReason = result.reason;
     const waitedMs = clock.now() - startedMs;
-    if (timeoutMs > 0 && waitedMs >= timeoutMs) {
+    const isOver = timeoutMs > 0 && waitedMs >= timeoutMs;
+    if (!isOver && waitedMs < nextHintMs) continue;
+
+    const reason = [lastReason, explain()].filter((part) => part !== undefined).join('; ');
+    if (isOver) {
       throw new UwsrpError(
         'APP_NOT_READY',
-        `the command was not ready within ${formatDuration(timeoutMs)} (UWSRP_READY_TIMEOUT): ${withExplanation(result.reason)}`,
+        `the command was not ready within ${formatDuration(timeoutMs)} (UWSRP_READY_TIMEOUT): ${reason}`,
       );
     }
-    if (waitedMs >= nextHintMs) {
-      onSlow(waitedMs, withExplanation(result.reason));
-      nextHintMs += HINT_EVERY_MS;
-    }
+    onSlow(waitedMs, reason);
+    nextHintMs += HINT_EVERY_MS;
   }
 }

@@ -174,7 +174,7 @@ export class Supervisor {
 
   /** Makes sure that a port of our choice is the command's own, and says so when it is open to the outside. */
   #inspectListeners(child: CommandProcess, address: AppAddress): void {
-    const listeners = listenersOf(child.pids()).filter((listener) => listener.port === address.port);
+    const listeners = address.port === undefined ? [] : listenersOf(child.pids(), address.port);
     if (listeners.length === 0) {
       const lost = this.#findLostPort(address);
       if (lost !== undefined) throw lost;

@@ -6,7 +6,7 @@ import { type Clock, type ReadinessOptions, waitUntilReady } from '../../../src/
 
 const TARGET: UpstreamTarget = { kind: 'tcp', host: '127.0.0.1', port: 3000 };
 const READY: ProbeResult = { isReady: true, target: TARGET };
-const REFUSED: ProbeResult = { isReady: false, reason: 'connection refused' };
+const REFUSED: ProbeResult = { isReady: false, reason: 'connection refused', isCutShort: false };
 
 /** A clock that jumps over every wait, and remembers it. */
 class JumpingClock implements Clock {
@@ -76,6 +76,16 @@ test('no probe may take longer than 5 s, or than what is left', async () => {
   assert.deepEqual(limits.slice(0, 2), [5000, 5000]);
   assert.ok(limits[2]! < 2000);
   assert.equal(limits.length, 3);
+});
+
+test('a last try that the end of the time cut short does not hide the reason before it', async () => {
+  const clock = new JumpingClock();
+  const probe = async (limitMs: number): Promise<ProbeResult> => {
+    if (limitMs > 100) return { isReady: false, reason: 'GET /up answered 503', isCutShort: false };
+    clock.time += limitMs;
+    return { isReady: false, reason: 'no answer', isCutShort: true };
+  };
+  await assert.rejects(wait({ probe, timeoutMs: 1000, clock }), { message: /: GET \/up answered 503$/ });
 });
 
 test('tells each 15 s why it still waits, and waits for ever with a timeout of 0', async () => {
