@@ -4,6 +4,16 @@ say() {
   printf 'setup: %s\n' "$*" >&2
 }
 
+# Two runs in one checkout would write the same files: the second waits for the first.
+one_at_a_time() {
+  has flock || return 0
+  mkdir -p "$STATE"
+  exec 9>"$STATE/lock"
+  flock --nonblock 9 && return
+  say 'another docker/setup is at work here: waiting for it'
+  flock 9
+}
+
 # Ends the set-up: one sentence each on what is wrong and on what to do.
 fail() {
   printf 'setup: %s\n' "$@" >&2

@@ -2,47 +2,36 @@
 # git-ignored folder of the build context. No registry credentials are taken, and no final image holds any of it.
 
 write_host_settings() {
+  local folder="$STATE/host" npm_settings=
+  rm -rf "$folder"
+  mkdir -p "$folder"
+  if has npm; then npm_settings=$(npm config get registry proxy https-proxy noproxy strict-ssl cafile); fi
+  # npm prints name=value, and null for what is not set.
+  printf '%s\n' "$npm_settings" | grep -E '^(registry|proxy|https-proxy|noproxy|strict-ssl)=.' | grep -v '=null$' \
+    >"$folder/npmrc" || true
+  write_ca_bundle "$folder/ca.pem" "$(printf '%s\n' "$npm_settings" | sed -n 's/^cafile=//p')"
+  if is_debian_like; then write_apt_settings "$folder"; fi
   rm -rf "$HOST"
-  mkdir -p "$HOST"
-  write_npm_settings
-  write_ca_bundle
-  if is_debian_like; then write_apt_settings; fi
-}
-
-# npm_setting <name>: prints npm's value as it is in force here, or nothing.
-npm_setting() {
-  local value
-  value=$(npm config get "$1" 2>/dev/null || true)
-  case "$value" in null | undefined | '') ;; *) printf '%s\n' "$value" ;; esac
-}
-
-write_npm_settings() {
-  has npm || return 0
-  local name value
-  for name in registry proxy https-proxy noproxy strict-ssl; do
-    value=$(npm_setting "$name")
-    if [ -n "$value" ]; then printf '%s=%s\n' "$name" "$value" >>"$HOST/npmrc"; fi
-  done
+  mv "$folder" "$HOST"
 }
 
 # A host behind an intercepting proxy trusts an authority that a container does not know.
 write_ca_bundle() {
-  local bundles=("${NODE_EXTRA_CA_CERTS:-}") bundle
-  if has npm; then bundles+=("$(npm_setting cafile)"); fi
-  [ "${bundles[0]}" != "${bundles[1]:-}" ] || unset 'bundles[1]'
-  for bundle in "${bundles[@]}"; do
-    if [ -n "$bundle" ] && [ -r "$bundle" ]; then cat "$bundle" >>"$HOST/ca.pem"; fi
+  local from_environment=${NODE_EXTRA_CA_CERTS:-} from_npm=$2 bundle
+  if [ "$from_npm" = "$from_environment" ]; then from_npm=; fi
+  for bundle in "$from_environment" "$from_npm"; do
+    if [ -n "$bundle" ] && [ -r "$bundle" ]; then cat "$bundle" >>"$1"; fi
   done
 }
 
 write_apt_settings() {
   apt-config dump | grep -E '^Acquire::(Check-Valid-Until|Check-Date|https?::(Proxy|Verify-Peer|Verify-Host)) ' \
-    >"$HOST/apt.conf" || true
-  debian_sources "$(debian_mirror)" "$(security_mirror)" >"$HOST/debian.sources"
-  if grep -q '^URIs: https:' "$HOST/debian.sources"; then
+    >"$1/apt.conf" || true
+  debian_sources "$(debian_mirror)" "$(security_mirror)" >"$1/debian.sources"
+  if grep -q '^URIs: https:' "$1/debian.sources"; then
     # The slim images hold no certificate authorities at all.
-    cp /etc/ssl/certs/ca-certificates.crt "$HOST/apt-ca.pem"
-    echo 'Acquire::https::CAInfo "/host/apt-ca.pem";' >>"$HOST/apt.conf"
+    cp /etc/ssl/certs/ca-certificates.crt "$1/apt-ca.pem"
+    echo 'Acquire::https::CAInfo "/host/apt-ca.pem";' >>"$1/apt.conf"
   fi
 }
 
