@@ -2,6 +2,7 @@ import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
+import { markedProcesses } from './marked-processes.ts';
 import { inRepository, repositoryRoot } from './repository.ts';
 import { withTimeout } from './timeout.ts';
 
@@ -150,17 +151,7 @@ export class Uwsrp {
 
   /** Processes that this run left behind or still has, ours not counted: by the mark in their environment. */
   otherProcesses(): number[] {
-    const needle = `${MARK}=${this.#mark}`;
-    return readdirSync('/proc')
-      .filter((name) => /^\d+$/.test(name) && Number(name) !== this.child.pid)
-      .filter((name) => {
-        try {
-          return readFileSync(`/proc/${name}/environ`, 'latin1').split('\0').includes(needle);
-        } catch {
-          return false;
-        }
-      })
-      .map(Number);
+    return markedProcesses(`${MARK}=${this.#mark}`).filter((pid) => pid !== this.child.pid);
   }
 
   /** Sends the signal and waits for the end. */
