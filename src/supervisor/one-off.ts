@@ -4,6 +4,7 @@ import type { Command } from './command.ts';
 import { commandEnd } from './command-end.ts';
 import { locateExecutable } from './locate-executable.ts';
 import { spawnCommand } from './spawn-command.ts';
+import { TERMINAL_SIGNALS } from './stop-signals.ts';
 
 export interface OneOffOptions {
   readonly command: Command;
@@ -18,8 +19,6 @@ type Execve = (file: string, args: readonly string[], environment: Readonly<Reco
 
 const systemExecve = (process as { execve?: Execve }).execve?.bind(process);
 
-/** A terminal sends these to every process of its foreground group, so the command has got them already. */
-const TERMINAL_SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT', 'SIGWINCH'];
 const OTHER_SIGNALS: readonly NodeJS.Signals[] = ['SIGTERM', 'SIGHUP', 'SIGUSR1', 'SIGUSR2'];
 
 /**
@@ -60,6 +59,8 @@ async function runAsChild({ command, config, hasTerminal = isatty(0) }: OneOffOp
   try {
     const child = await spawnCommand({ command, environment, workDirectory, sharesGroup: true });
     passOn = (signal) => child.kill(signal);
+    // A command that became another user's cannot be signalled, which is no reason to leave it.
+    child.on('error', () => {});
     return await new Promise((resolve) => {
       child.once('exit', (code, signal) => resolve(commandEnd(code, signal).exitCode));
     });

@@ -4,7 +4,10 @@ import { descendsFrom, listProcesses, type ProcessEntry, readProcess } from './p
 export interface ProcessGroup {
   /** Sends a signal to every member; false when none is left or none may be signalled. */
   signal(name: NodeJS.Signals): boolean;
-  /** True when no member lives any more. A zombie does not count: nothing can end it but its parent. */
+  /**
+   * Asked when the leader has ended: true when no member lives any more. A zombie does not count, for only its parent
+   * can end that.
+   */
   isGone(): boolean;
   /** Members and descendants of the leader that can be seen in /proc, also those that went to a group of their own. */
   pids(): number[];
@@ -15,7 +18,12 @@ export function ownGroup(leaderPid: number): ProcessGroup {
   return {
     signal: (name) => send(-leaderPid, name),
     isGone() {
-      if (!send(-leaderPid, 0)) return true;
+      try {
+        process.kill(-leaderPid, 0);
+      } catch (error) {
+        // A member that may not be signalled (EPERM) is still there.
+        return (error as NodeJS.ErrnoException).code !== 'EPERM';
+      }
       // Zombies stay in the group until somebody waits for them. Without an init that does (uwsrp as PID 1, no tini)
       // that is for ever, so look closer where it is possible.
       const processes = listProcesses();
@@ -63,7 +71,8 @@ export function sharedGroup(leaderPid: number): ProcessGroup {
       }
       return sent.size > 0;
     },
-    isGone: () => (leader === undefined ? !send(leaderPid, 0) : members().length === 0),
+    // Without /proc the leader is all that is known, and this is asked only when it has ended.
+    isGone: () => leader === undefined || members().length === 0,
     pids() {
       const known = new Set(members());
       return membersAndDescendants(leaderPid, (entry) => known.has(entry.pid));
@@ -78,11 +87,11 @@ function membersAndDescendants(leaderPid: number, isMember: (entry: ProcessEntry
     .map((entry) => entry.pid);
 }
 
-/** kill(2) that tells "there is nobody" from the rest: somebody who may not be signalled (EPERM) is still there. */
-function send(pid: number, signal: NodeJS.Signals | 0): boolean {
+/** kill(2) that says whether somebody got the signal. */
+function send(pid: number, signal: NodeJS.Signals): boolean {
   try {
     return process.kill(pid, signal);
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code === 'EPERM' && signal === 0;
+  } catch {
+    return false;
   }
 }

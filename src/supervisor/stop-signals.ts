@@ -17,6 +17,9 @@ interface SignalSource {
 /** Where every process is signalled at once, tini passes on what uwsrp also got directly. */
 const SAME_STOP_MS = 1000;
 
+/** A terminal sends these to every process of its foreground group, so that a command in ours has got them already. */
+export const TERMINAL_SIGNALS: readonly NodeJS.Signals[] = ['SIGINT', 'SIGQUIT', 'SIGWINCH'];
+
 const STOP_SIGNALS = ['SIGTERM', 'SIGINT'] as const;
 /** With a listener on SIGUSR1 Node does not open its debugger on it. */
 const PASSED_ON = ['SIGHUP', 'SIGUSR1', 'SIGUSR2', 'SIGQUIT', 'SIGWINCH'] as const;

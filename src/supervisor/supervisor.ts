@@ -10,10 +10,11 @@ import { type AppAddress, chooseAppAddress } from './app-address.ts';
 import type { Command } from './command.ts';
 import type { CommandEnd } from './command-end.ts';
 import { CommandProcess } from './command-process.ts';
-import { findForeignListener } from './foreign-listener.ts';
 import { isOnAllInterfaces, listenersOf } from './listening-ports.ts';
+import { findLostPort, PortLost } from './lost-port.ts';
 import { createProbe } from './probe.ts';
 import { waitUntilReady } from './readiness.ts';
+import { TERMINAL_SIGNALS } from './stop-signals.ts';
 import { explainWrongPort } from './wrong-port.ts';
 
 export interface SupervisorOptions {
@@ -35,7 +36,7 @@ const SAME_STOP_MS = 1000;
  * The life of the user's command, from spawning it to the end of its last process.
  *
  *     const supervisor = new Supervisor({ config, command, log, version });
- *     const target = await supervisor.start(stop);   // stop: AbortSignal, aborted when SIGTERM or SIGINT came
+ *     const target = await supervisor.start(stop);   // stop: aborted with the name of the signal that came
  *     …serve…
  *     supervisor.terminate();                        // after draining: SIGTERM to the group, once
  *     supervisor.kill();                             // at the deadline, or on a second signal: SIGKILL to the group
@@ -55,13 +56,16 @@ const SAME_STOP_MS = 1000;
 export class Supervisor {
   readonly leaderEnded: Promise<CommandEnd>;
   readonly ended: Promise<CommandEnd>;
-  #options: SupervisorOptions;
+  readonly #options: SupervisorOptions;
+  readonly #sharesGroup: boolean;
   #child: CommandProcess | undefined;
+  #stop: AbortSignal = new AbortController().signal;
   #resolveLeaderEnded!: (end: CommandEnd) => void;
   #resolveEnded!: (end: CommandEnd) => void;
 
   constructor(options: SupervisorOptions) {
     this.#options = options;
+    this.#sharesGroup = options.hasTerminal ?? isatty(0);
     this.leaderEnded = new Promise((resolve) => {
       this.#resolveLeaderEnded = resolve;
     });
@@ -76,10 +80,11 @@ export class Supervisor {
   }
 
   /** Starts the command and waits until it is ready. Call it once. */
-  async start(stop: AbortSignal = new AbortController().signal): Promise<UpstreamTarget> {
+  async start(stop: AbortSignal): Promise<UpstreamTarget> {
+    this.#stop = stop;
     try {
-      const target = await this.#startUntilReady(stop);
-      void this.#follow(this.#child!, stop);
+      const target = await this.#startUntilReady();
+      void this.#follow(this.#child!);
       return target;
     } catch (error) {
       const end = this.#child === undefined ? neverStarted(error) : await this.#child.leaderEnd;
@@ -89,9 +94,17 @@ export class Supervisor {
     }
   }
 
-  /** SIGTERM to the command's group; later calls do nothing. */
+  /**
+   * SIGTERM to the command's group; later calls do nothing. After Ctrl-C, which the terminal has told the command too,
+   * it comes a second later: the command may be ending already.
+   */
   terminate(): void {
-    this.#child?.terminate();
+    const child = this.#child;
+    if (this.#sharesGroup && this.#stop.reason === 'SIGINT') {
+      setTimeout(() => child?.terminate(), SAME_STOP_MS).unref();
+    } else {
+      child?.terminate();
+    }
   }
 
   /** SIGKILL to the command's group. */
@@ -105,35 +118,37 @@ export class Supervisor {
     return this.ended;
   }
 
-  /** Hands a signal on to the command's group. */
+  /** Hands a signal on to the command's group, unless the terminal has done that. */
   signal(name: NodeJS.Signals): void {
+    if (this.#sharesGroup && TERMINAL_SIGNALS.includes(name)) return;
     this.#child?.signalGroup(name);
   }
 
   /** Starts the command, anew on another port when the chosen one was lost; leaves nothing running when it fails. */
-  async #startUntilReady(stop: AbortSignal): Promise<UpstreamTarget> {
+  async #startUntilReady(): Promise<UpstreamTarget> {
     for (let starts = 1; ; starts += 1) {
       this.#child = undefined;
       const address = await chooseAppAddress(this.#options.config);
-      stop.throwIfAborted();
+      this.#stop.throwIfAborted();
       const child = await this.#spawn(address);
       try {
-        return await this.#waitUntilReady(child, address, stop);
+        return await this.#waitUntilReady(child, address);
       } catch (error) {
         await this.#endGroup(child);
-        if (!(error instanceof PortLost) || starts === MAX_STARTS || stop.aborted) throw error;
+        this.#stop.throwIfAborted();
+        if (!(error instanceof PortLost) || starts === MAX_STARTS) throw error;
         this.#options.log.warn(`${error.message}; starting the command again on another port`);
       }
     }
   }
 
   async #spawn(address: AppAddress): Promise<CommandProcess> {
-    const { config, command, log, hasTerminal = isatty(0) } = this.#options;
+    const { config, command, log } = this.#options;
     const child = await CommandProcess.spawn({
       command,
       environment: { ...config.childEnvironment, [config.appPortVariable]: address.value },
       workDirectory: config.workDirectory,
-      sharesGroup: hasTerminal,
+      sharesGroup: this.#sharesGroup,
     });
     this.#child = child;
     const { display, source } = command;
@@ -141,7 +156,7 @@ export class Supervisor {
     return child;
   }
 
-  async #waitUntilReady(child: CommandProcess, address: AppAddress, stop: AbortSignal): Promise<UpstreamTarget> {
+  async #waitUntilReady(child: CommandProcess, address: AppAddress): Promise<UpstreamTarget> {
     const { config, log, version } = this.#options;
     const early = new AbortController();
     void child.leaderEnd.then((end) => early.abort(end));
@@ -157,7 +172,7 @@ export class Supervisor {
       const target = await waitUntilReady({
         probe,
         timeoutMs: config.readyTimeoutMs,
-        signal: AbortSignal.any([stop, early.signal]),
+        signal: AbortSignal.any([this.#stop, early.signal]),
         onSlow: (waitedMs, reason) =>
           log.warn(`the command is not ready after ${Math.round(waitedMs / 1000)} s: ${reason}`),
         explain: () => explainWrongPort(listenersOf(child.pids()), address, config),
@@ -165,8 +180,7 @@ export class Supervisor {
       this.#inspectListeners(child, address);
       return target;
     } catch (error) {
-      stop.throwIfAborted();
-      if (!early.signal.aborted) throw error;
+      if (this.#stop.aborted || !early.signal.aborted) throw error;
       await this.#endGroup(child);
       throw this.#endedEarly(await child.leaderEnd, address);
     }
@@ -176,7 +190,7 @@ export class Supervisor {
   #inspectListeners(child: CommandProcess, address: AppAddress): void {
     const listeners = address.port === undefined ? [] : listenersOf(child.pids(), address.port);
     if (listeners.length === 0) {
-      const lost = this.#findLostPort(address);
+      const lost = findLostPort(address, this.#options.config.appPortVariable);
       if (lost !== undefined) throw lost;
     }
     const open = listeners.find(isOnAllInterfaces);
@@ -187,32 +201,24 @@ export class Supervisor {
     }
   }
 
-  #findLostPort({ isOurChoice, port, value }: AppAddress): PortLost | undefined {
-    if (!isOurChoice || port === undefined) return undefined;
-    const foreign = findForeignListener(port, `${this.#options.config.appPortVariable}=${value}`);
-    return foreign && new PortLost(port, foreign);
-  }
-
   #endedEarly(end: CommandEnd, address: AppAddress): UwsrpError {
-    const lost = end.exitCode === 0 ? undefined : this.#findLostPort(address);
+    const lost = end.exitCode === 0 ? undefined : findLostPort(address, this.#options.config.appPortVariable);
     if (lost !== undefined) return lost;
     const { command } = this.#options;
     const remedy = end.exitCode === 0 ? STAY_IN_FOREGROUND : '';
     return new UwsrpError(
       'COMMAND_ENDED',
       `the command "${command.display}" ${end.description} before it was ready${remedy}`,
-      {
-        exitCode: end.exitCode,
-      },
+      { exitCode: end.exitCode },
     );
   }
 
   /** From ready to the end of the last process. */
-  async #follow(child: CommandProcess, stop: AbortSignal): Promise<void> {
+  async #follow(child: CommandProcess): Promise<void> {
     const end = await child.leaderEnd;
-    if (end.exitCode === 143 || end.exitCode === 130) await this.#waitForSameStop(child, stop);
+    if (end.exitCode === 143 || end.exitCode === 130) await this.#waitForSameStop(child);
     this.#resolveLeaderEnded(end);
-    if (!stop.aborted) await this.#endGroup(child);
+    if (!this.#stop.aborted) await this.#endGroup(child);
     await child.groupGone;
     this.#resolveEnded(end);
   }
@@ -222,9 +228,9 @@ export class Supervisor {
    * must be known before anybody acts on its end, or the rest of the group gets a second SIGTERM in the middle of its
    * last requests.
    */
-  async #waitForSameStop(child: CommandProcess, stop: AbortSignal): Promise<void> {
+  async #waitForSameStop(child: CommandProcess): Promise<void> {
     const over = new AbortController();
-    const wait = sleep(SAME_STOP_MS, undefined, { ref: false, signal: AbortSignal.any([stop, over.signal]) });
+    const wait = sleep(SAME_STOP_MS, undefined, { ref: false, signal: AbortSignal.any([this.#stop, over.signal]) });
     await Promise.race([child.groupGone, wait.catch(() => {})]);
     over.abort();
   }
@@ -232,7 +238,7 @@ export class Supervisor {
   async #endGroup(child: CommandProcess): Promise<void> {
     if (child.isGroupGone) return;
     const { shutdownTimeoutMs } = this.#options.config;
-    child.terminate();
+    this.terminate();
     const deadline = setTimeout(() => {
       this.#options.log.warn(
         `the command did not end within ${formatDuration(shutdownTimeoutMs)} of SIGTERM (UWSRP_SHUTDOWN_TIMEOUT): killing it`,
@@ -246,16 +252,6 @@ export class Supervisor {
 
 const STAY_IN_FOREGROUND =
   ': a server must stay in the foreground (nginx: daemon off), and a command that is not a server needs UWSRP_MODE=off';
-
-/** Another process listens on the port that we chose for the command. */
-class PortLost extends UwsrpError {
-  constructor(port: number, { pid, name }: { pid: number; name: string }) {
-    super(
-      'APP_NOT_READY',
-      `port ${port}, which was free for the command, was taken by process ${pid} (${name}): set UWSRP_APP_PORT to a port that nobody uses`,
-    );
-  }
-}
 
 function neverStarted(error: unknown): CommandEnd {
   const exitCode = error instanceof UwsrpError ? exitCodeOf(error) : 143;

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -151,4 +151,18 @@ test('a command that is not there, may not be run or is a directory is told as t
     assert.deepEqual(await ended(), { exitCode, description: 'was not started' });
     assert.ok(!supervisor.isRunning);
   }
+});
+
+test('a program that was built for another system is told as that', async (t) => {
+  const folder = mkdtempSync(join(tmpdir(), 'uwsrp-'));
+  t.after(() => rmSync(folder, { recursive: true }));
+  // As a program from Alpine is on Debian: it names a loader that is not there.
+  const program = readFileSync('/bin/sleep', 'latin1').replace('/ld-linux', '/ld-other');
+  const file = join(folder, 'server');
+  writeFileSync(file, program, { encoding: 'latin1', mode: 0o755 });
+  const { start } = supervise(t, { command: [file] });
+  await assert.rejects(start(), {
+    code: 'COMMAND_NOT_EXECUTABLE',
+    message: `the command "${file}" cannot be run: the loader that ${file} needs is missing: it was built for another system`,
+  });
 });
