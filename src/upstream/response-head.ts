@@ -33,6 +33,8 @@ export class ResponseHead {
 const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
 const ASCII_FIELDS = new RegExp(`^(?:${TOKEN}:[\\t\\x20-\\x7e]*\\r\\n)*$`);
 const LATIN1_FIELDS = new RegExp(`^(?:${TOKEN}:[\\t\\x20-\\x7e\\x80-\\xff]*\\r\\n)*$`);
+/** One line of a head or of a trailer section, with its CRLF. */
+export const FIELD_LINE = new RegExp(`^${TOKEN}:[\\t\\x20-\\x7e\\x80-\\xff]*\\r\\n$`);
 const STATUS_LINE = /^HTTP\/1\.[01] [1-9][0-9][0-9](?: [\t\x20-\x7e\x80-\xff]*)?$/;
 const CONTENT_LENGTH = /^[0-9]{1,16}$/;
 
@@ -61,7 +63,8 @@ export function parseResponseHead(text: string, head: ResponseHead): string | un
   head.isAscii = ASCII_FIELDS.test(lines);
   if (!head.isAscii && !LATIN1_FIELDS.test(lines)) return 'a header line is malformed';
 
-  const nominated: string[] = [];
+  let nominated: Set<string> | undefined;
+  let hasClose = false;
   let hasUpgrade = false;
   let isEncoded = false;
   let hasTransferEncoding = false;
@@ -89,10 +92,13 @@ export function parseResponseHead(text: string, head: ResponseHead): string | un
         if (isName(lines, position, colon, 'connection')) {
           isKept = false;
           for (const option of lines.slice(colon + 1, end).split(',')) {
-            const name = option.trim().toLowerCase();
-            if (name === 'close') head.keepAlive = false;
-            else if (name === 'keep-alive') head.keepAlive ||= isHttp10;
-            else if (name !== '' && name !== 'upgrade') nominated.push(name);
+            const name = trimmed(option, 0, option.length).toLowerCase();
+            if (name === 'close') hasClose = true;
+            else if (name === 'keep-alive') head.keepAlive = true;
+            else if (name !== '' && name !== 'upgrade') {
+              nominated ??= new Set();
+              nominated.add(name);
+            }
           }
         } else if (isName(lines, position, colon, 'keep-alive')) {
           isKept = false;
@@ -108,7 +114,7 @@ export function parseResponseHead(text: string, head: ResponseHead): string | un
       case 14:
         if (isName(lines, position, colon, 'content-length')) {
           isKept = false;
-          const value = lines.slice(colon + 1, end).trim();
+          const value = trimmed(lines, colon + 1, end);
           if (head.contentLength !== -1) return 'it has more than one Content-Length';
           if (!CONTENT_LENGTH.test(value)) return 'its Content-Length is not a number';
           head.contentLength = Number(value);
@@ -124,18 +130,16 @@ export function parseResponseHead(text: string, head: ResponseHead): string | un
           isKept = false;
           if (hasTransferEncoding) return 'it has more than one Transfer-Encoding';
           hasTransferEncoding = true;
-          if (
-            lines
-              .slice(colon + 1, end)
-              .trim()
-              .toLowerCase() !== 'chunked'
-          ) {
-            return 'its Transfer-Encoding is not "chunked"';
-          }
+          const coding = trimmed(lines, colon + 1, end);
+          if (coding.toLowerCase() !== 'chunked') return 'its Transfer-Encoding is not "chunked"';
         }
         break;
+      case 18:
+        isKept = !isName(lines, position, colon, 'proxy-authenticate');
+        break;
       case 25:
-        head.hasStrictTransportSecurity ||= isName(lines, position, colon, 'strict-transport-security');
+        if (isName(lines, position, colon, 'strict-transport-security')) head.hasStrictTransportSecurity = true;
+        else isKept = !isName(lines, position, colon, 'proxy-authentication-info');
         break;
     }
     if (!isKept) {
@@ -146,6 +150,8 @@ export function parseResponseHead(text: string, head: ResponseHead): string | un
   }
   if (runStart < lines.length) kept += lines.slice(runStart);
 
+  // RFC 9112 section 9.3: close goes before keep-alive, wherever each stands.
+  if (hasClose) head.keepAlive = false;
   if (hasTransferEncoding) {
     // RFC 9112 section 6.1: HTTP/1.0 knows no Transfer-Encoding, and with a Content-Length it is an attack or a bug.
     if (isHttp10) return 'it has a Transfer-Encoding in HTTP/1.0';
@@ -154,8 +160,16 @@ export function parseResponseHead(text: string, head: ResponseHead): string | un
   }
   // Upgrade is hop-by-hop, but on 426 it is the message itself (RFC 9110 section 15.5.22).
   const isUpgradeRequired = hasUpgrade && head.status === 426;
-  if (hasUpgrade && !isUpgradeRequired) nominated.push('upgrade');
-  if (nominated.length > 0) kept = withoutFields(kept, nominated);
+  if (hasUpgrade && !isUpgradeRequired) {
+    nominated ??= new Set();
+    nominated.add('upgrade');
+  }
+  if (nominated !== undefined) {
+    kept = withoutFields(kept, nominated);
+    // What was dropped must not be acted on as if it had been sent.
+    if (nominated.has('strict-transport-security')) head.hasStrictTransportSecurity = false;
+    if (nominated.has('content-type')) head.isEventStream = false;
+  }
   if (isUpgradeRequired) kept += 'Connection: upgrade\r\n';
 
   head.isEventStream &&= !isEncoded;
@@ -167,11 +181,27 @@ function isName(text: string, start: number, end: number, lowerCaseName: string)
   return text.slice(start, end).toLowerCase() === lowerCaseName;
 }
 
+/**
+ * The value between two positions without the blanks around it (RFC 9110 section 5.6.3). `trim()` would also take 0xA0,
+ * which is no blank here; a regular expression would be quadratic in a run of blanks.
+ */
+function trimmed(text: string, start: number, end: number): string {
+  let first = start;
+  let behind = end;
+  while (first < behind && isBlank(text.charCodeAt(first))) first += 1;
+  while (behind > first && isBlank(text.charCodeAt(behind - 1))) behind -= 1;
+  return text.slice(first, behind);
+}
+
+function isBlank(char: number): boolean {
+  return char === 0x20 || char === 0x09;
+}
+
 /** Leaves out the lines whose name is in `names` (lower case): what the app's Connection field nominated. */
-function withoutFields(lines: string, names: readonly string[]): string {
+function withoutFields(lines: string, names: ReadonlySet<string>): string {
   let kept = '';
   for (const line of lines.split('\r\n')) {
-    if (line !== '' && !names.includes(line.slice(0, line.indexOf(':')).toLowerCase())) kept += `${line}\r\n`;
+    if (line !== '' && !names.has(line.slice(0, line.indexOf(':')).toLowerCase())) kept += `${line}\r\n`;
   }
   return kept;
 }
