@@ -1,4 +1,4 @@
-import { parseResponseHead, ResponseHead } from './response-head.ts';
+import { FIELD_LINE, parseResponseHead, ResponseHead } from './response-head.ts';
 
 /** What a ResponseParser tells while it reads. */
 export interface ResponseSink {
@@ -24,6 +24,12 @@ const HEAD_START = Buffer.from('HTTP/1.', 'latin1');
 const EMPTY = Buffer.alloc(0);
 const CR = 0x0d;
 const LF = 0x0a;
+const TAB = 0x09;
+const BLANK = 0x20;
+const SEMICOLON = 0x3b;
+
+/** Takes what is left of a read whose exchange was given up in the middle. */
+const NOBODY: ResponseSink = { onHead() {}, onBody() {}, onEnd() {} };
 
 type State =
   | 'idle'
@@ -31,6 +37,7 @@ type State =
   | 'body-length'
   | 'body-close'
   | 'chunk-size'
+  | 'chunk-blank'
   | 'chunk-extension'
   | 'chunk-size-lf'
   | 'chunk-data'
@@ -50,12 +57,14 @@ export class ResponseParser {
   #state: State = 'idle';
   #isHeadRequest = false;
   #sink: ResponseSink | undefined;
-  /** Start of a head, or of a trailer section, that came in more than one read. */
-  #partial: Buffer = EMPTY;
+  /** Start of a head, or of a trailer line, that comes in more than one read: the first `#heldBytes` of `#held`. */
+  #held: Buffer = EMPTY;
+  #heldBytes = 0;
   #interimCount = 0;
   /** Bytes left of the body or of the chunk. */
   #remaining = 0;
-  #chunkLineBytes = 0;
+  /** Bytes behind a chunk's size, or of the trailer section. */
+  #extraBytes = 0;
   #sizeDigits = 0;
 
   constructor(limits: ResponseLimits = DEFAULT_RESPONSE_LIMITS) {
@@ -83,6 +92,11 @@ export class ResponseParser {
     this.#isHeadRequest = isHeadRequest;
     this.#sink = sink;
     this.#interimCount = 0;
+  }
+
+  /** The exchange was given up: nothing more is told, not even in the middle of a read. */
+  stop(): void {
+    this.#sink = NOBODY;
   }
 
   /**
@@ -161,36 +175,44 @@ export class ResponseParser {
 
   /** Returns the position behind the head, or behind all data when the head is not complete. */
   #readHead(data: Buffer, position: number): number | string {
+    const heldBefore = this.#heldBytes;
     let buffer = data;
     let start = position;
-    if (this.#partial.length > 0) {
+    let unread = position;
+    if (heldBefore > 0) {
+      this.#hold(data, position, data.length);
+      buffer = this.#held.subarray(0, this.#heldBytes);
       start = 0;
-      buffer = Buffer.concat([this.#partial, position === 0 ? data : data.subarray(position)]);
+      // The blank line may be split over two reads.
+      unread = Math.max(0, heldBefore - 3);
     }
-    // A line end may be split over two reads: look again at the last three bytes of what was there before.
-    const end = buffer.indexOf('\r\n\r\n', Math.max(start, this.#partial.length - 3), 'latin1');
+    const end = buffer.indexOf('\r\n\r\n', unread, 'latin1');
     const headBytes = (end === -1 ? buffer.length : end + 4) - start;
     if (headBytes > this.#limits.maxHeadBytes) return `its head is larger than ${this.#limits.maxHeadBytes} bytes`;
     if (end === -1) {
-      const problem = this.#checkPartialHead(buffer, start);
-      if (problem !== undefined) return problem;
-      this.#partial = buffer === data ? Buffer.from(data.subarray(start)) : buffer;
-      return data.length;
+      if (heldBefore === 0) this.#hold(data, position, data.length);
+      return checkPartialHead(buffer, start, unread) ?? data.length;
     }
-    const consumedBefore = this.#partial.length;
-    this.#partial = EMPTY;
+    this.#releaseHeld();
     const problem = parseResponseHead(buffer.toString('latin1', start, end + 2), this.#head) ?? this.#startBody();
-    return problem ?? position + headBytes - consumedBefore;
+    return problem ?? position + headBytes - heldBefore;
   }
 
-  /** Says at once that this will never be a head, so that garbage does not wait for a timeout. */
-  #checkPartialHead(buffer: Buffer, start: number): string | undefined {
-    const known = Math.min(buffer.length - start, HEAD_START.length);
-    if (buffer.compare(HEAD_START, 0, known, start, start + known) !== 0) return 'it does not begin with HTTP/1.';
-    for (let i = buffer.indexOf(LF, start); i !== -1; i = buffer.indexOf(LF, i + 1)) {
-      if (i === start || buffer[i - 1] !== CR) return 'a header line ends without CR';
+  /** Copies a part of a read that is not understood yet. The memory doubles, or many small reads would be quadratic. */
+  #hold(data: Buffer, start: number, end: number): void {
+    const needed = this.#heldBytes + end - start;
+    if (needed > this.#held.length) {
+      const larger = Buffer.allocUnsafe(Math.max(needed, 2 * this.#held.length));
+      this.#held.copy(larger, 0, 0, this.#heldBytes);
+      this.#held = larger;
     }
-    return undefined;
+    data.copy(this.#held, this.#heldBytes, start, end);
+    this.#heldBytes = needed;
+  }
+
+  #releaseHeld(): void {
+    this.#held = EMPTY;
+    this.#heldBytes = 0;
   }
 
   #startBody(): string | undefined {
@@ -236,7 +258,7 @@ export class ResponseParser {
     this.#state = 'chunk-size';
     this.#remaining = 0;
     this.#sizeDigits = 0;
-    this.#chunkLineBytes = 0;
+    this.#extraBytes = 0;
   }
 
   /** One byte of `chunk-size [ chunk-ext ] CRLF`, or of the CRLF behind a chunk's data (RFC 9112 section 7.1). */
@@ -251,19 +273,19 @@ export class ResponseParser {
           return undefined;
         }
         if (this.#sizeDigits === 0) return 'a chunk size is not a hexadecimal number';
-        if (byte === CR) this.#state = 'chunk-size-lf';
-        else if (byte === 0x3b || byte === 0x20 || byte === 0x09) this.#state = 'chunk-extension';
-        else return 'a chunk size is not a hexadecimal number';
-        return undefined;
+        return this.#behindChunkSize(byte);
       }
+      case 'chunk-blank':
+        return this.#behindChunkSize(byte);
       case 'chunk-extension':
-        this.#chunkLineBytes += 1;
-        if (this.#chunkLineBytes > MAX_CHUNK_LINE_BYTES) return 'a chunk extension is too long';
+        this.#extraBytes += 1;
+        if (this.#extraBytes > MAX_CHUNK_LINE_BYTES) return 'a chunk extension is too long';
         if (byte === CR) this.#state = 'chunk-size-lf';
-        else if ((byte < 0x20 && byte !== 0x09) || byte === 0x7f) return 'a chunk extension holds a control byte';
+        else if ((byte < BLANK && byte !== TAB) || byte === 0x7f) return 'a chunk extension holds a control byte';
         return undefined;
       case 'chunk-size-lf':
         if (byte !== LF) return 'a chunk size line does not end in CRLF';
+        this.#extraBytes = 0;
         this.#state = this.#remaining === 0 ? 'trailer' : 'chunk-data';
         return undefined;
       case 'chunk-data-cr':
@@ -277,33 +299,49 @@ export class ResponseParser {
     }
   }
 
-  /** Reads the trailer section up to its blank line; the fields are dropped (RFC 9110 section 6.5.1 allows it). */
-  #readTrailer(data: Buffer, position: number): number | string {
-    let line = position;
-    for (;;) {
-      const lf = data.indexOf(LF, line);
-      const end = lf === -1 ? data.length : lf + 1;
-      const before = this.#partial;
-      const bytes = before.length + end - line;
-      this.#chunkLineBytes += end - line;
-      if (this.#chunkLineBytes > this.#limits.maxHeadBytes) return 'its trailers are too large';
-      const text = before.toString('latin1') + data.toString('latin1', line, end);
-      if (lf === -1) {
-        this.#partial = Buffer.from(text, 'latin1');
-        return data.length;
-      }
-      this.#partial = EMPTY;
-      if (!text.endsWith('\r\n')) return 'a trailer line ends without CR';
-      if (bytes === 2) {
-        this.#end();
-        return end;
-      }
-      if (!/^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n$/.test(text))
-        return 'a trailer line is malformed';
-      line = end;
-      if (line === data.length) return line;
-    }
+  /** Some servers fill the size up with blanks; anything else behind it must begin with a semicolon. */
+  #behindChunkSize(byte: number): string | undefined {
+    this.#extraBytes += 1;
+    if (this.#extraBytes > MAX_CHUNK_LINE_BYTES) return 'a chunk size line is too long';
+    if (byte === CR) this.#state = 'chunk-size-lf';
+    else if (byte === SEMICOLON) this.#state = 'chunk-extension';
+    else if (byte === BLANK || byte === TAB) this.#state = 'chunk-blank';
+    else return 'a chunk size is not a hexadecimal number';
+    return undefined;
   }
+
+  /** Reads one line of the trailer section; its fields are dropped (RFC 9110 section 6.5.1 allows it). */
+  #readTrailer(data: Buffer, position: number): number | string {
+    const lf = data.indexOf(LF, position);
+    const end = lf === -1 ? data.length : lf + 1;
+    this.#extraBytes += end - position;
+    if (this.#extraBytes > this.#limits.maxHeadBytes) return 'its trailers are too large';
+    if (lf === -1) {
+      this.#hold(data, position, end);
+      return end;
+    }
+    let line: string;
+    if (this.#heldBytes === 0) {
+      line = data.toString('latin1', position, end);
+    } else {
+      this.#hold(data, position, end);
+      line = this.#held.toString('latin1', 0, this.#heldBytes);
+      this.#releaseHeld();
+    }
+    if (line === '\r\n') this.#end();
+    else if (!FIELD_LINE.test(line)) return 'a trailer line is malformed';
+    return end;
+  }
+}
+
+/** Says at once that this will never be a head, so that garbage does not wait for a timeout. */
+function checkPartialHead(buffer: Buffer, start: number, unread: number): string | undefined {
+  const known = Math.min(buffer.length - start, HEAD_START.length);
+  if (buffer.compare(HEAD_START, 0, known, start, start + known) !== 0) return 'it does not begin with HTTP/1.';
+  for (let i = buffer.indexOf(LF, unread); i !== -1; i = buffer.indexOf(LF, i + 1)) {
+    if (i === start || buffer[i - 1] !== CR) return 'a header line ends without CR';
+  }
+  return undefined;
 }
 
 function hexDigit(byte: number): number {
