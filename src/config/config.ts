@@ -62,6 +62,10 @@ export interface Config {
   readonly forwardedFor: 'append' | 'keep';
   /** In lower case. */
   readonly clientIpHeader: string | undefined;
+  /** `auto`: kept where the build can keep them long enough, else closed after each answer behind a pooling router. */
+  readonly keepAlive: 'on' | 'off' | 'auto';
+  readonly keepAliveTimeoutMs: number;
+  readonly keepAliveMax: number;
   readonly maxHeaderBytes: number;
   readonly healthPath: string | undefined;
 

@@ -102,6 +102,20 @@ export function byteSize(least: number, most: number): Kind<number> {
   };
 }
 
+/** A whole number without a unit. */
+export function count(least: number, most: number): Kind<number> {
+  return {
+    allowed: `a whole number from ${least} to ${most}`,
+    parse(input) {
+      const value = /^[0-9]{1,15}$/.test(input) ? Number(input) : Number.NaN;
+      if (Number.isNaN(value)) throw new Error(`${quoteValue(input)} is not a whole number`);
+      if (value < least || value > most) throw new Error(`${quoteValue(input)} is out of range`);
+      return value;
+    },
+    format: String,
+  };
+}
+
 /** Several values by comma; blanks around them and empty ones do not count. */
 export function list<T>(item: Kind<T>): Kind<readonly T[]> {
   return {

@@ -1,5 +1,5 @@
 import type { Config, Platform } from './config.ts';
-import { byteSize, choice, duration, type Kind, list, path, pattern, switchOr, text } from './kind.ts';
+import { byteSize, choice, count, duration, type Kind, list, path, pattern, switchOr, text } from './kind.ts';
 import {
   bindAddress,
   headerName,
@@ -205,6 +205,26 @@ export const SCHEMA: { readonly [S in Setting]: Variable<Settings[S]> } = {
     fallback: undefined,
     meaning:
       "Header that holds the client's address (`Fly-Client-IP`, `CF-Connecting-IP`), for `X-Forwarded-For` and the log.",
+  },
+  keepAlive: {
+    name: 'UWSRP_KEEP_ALIVE',
+    kind: switchOr('auto'),
+    fallback: 'auto',
+    meaning:
+      'Client connections: `on`: kept for `UWSRP_KEEP_ALIVE_TIMEOUT` where the build of uWebSockets.js can, else for its own 10 s. `off`: every answer closes. `auto`: `on` where the build can, else `off` behind a router that pools connections (Heroku, Render, Scalingo, Fly.io, Railway, Cloud Run, App Platform).',
+  },
+  keepAliveTimeoutMs: {
+    name: 'UWSRP_KEEP_ALIVE_TIMEOUT',
+    kind: duration({ leastMs: 10_000, mostMs: 3_600_000 }),
+    fallback: 95_000,
+    platformFallbacks: { 'cloud-run': 620_000 },
+    meaning: 'How long an idle client connection is kept; longer than the router pools it.',
+  },
+  keepAliveMax: {
+    name: 'UWSRP_KEEP_ALIVE_MAX',
+    kind: count(0, 100_000),
+    fallback: 1024,
+    meaning: 'Most idle client connections that are kept for longer than 10 s; 0 leaves all to uWebSockets.js.',
   },
   maxHeaderBytes: {
     name: 'UWSRP_MAX_HEADER_SIZE',

@@ -7,6 +7,7 @@ import { parseConnection } from '../proxy/hop-by-hop.ts';
 import type { Pipeline } from '../proxy/pipeline.ts';
 import type { UpstreamPool } from '../upstream/upstream-pool.ts';
 import { type ExchangeHost, type ExchangeOutcome, type ExchangeRequest, HttpExchange } from './http-exchange.ts';
+import { KeepAlive, type KeepAlivePolicy, keepAlivePolicy } from './keep-alive.ts';
 import { sendLocalAnswer } from './local-answer.ts';
 import { RequestBody } from './request-body.ts';
 import { RequestReader } from './request-reader.ts';
@@ -32,11 +33,12 @@ export interface EdgeOptions {
 /** The public side: listens on `$PORT` and takes every request through the pipeline, to the app and back. */
 export class Edge implements ExchangeHost {
   readonly pool: UpstreamPool;
-  isDraining = false;
-
   readonly #options: EdgeOptions;
   readonly #app: TemplatedApp;
   readonly #reader: RequestReader;
+  readonly #keepAlivePolicy: KeepAlivePolicy;
+  readonly #keepAlive: KeepAlive | undefined;
+  #isDraining = false;
   #listenSocket: ListenSocket | undefined;
   #inFlight = 0;
   readonly #idleWaiters: (() => void)[] = [];
@@ -46,6 +48,12 @@ export class Edge implements ExchangeHost {
     this.pool = options.pool;
     this.#reader = new RequestReader(options.pipeline, options.config.clientIpHeader);
     this.#app = uWS.App();
+    const { config } = options;
+    this.#keepAlivePolicy = keepAlivePolicy(config, KeepAlive.isPossible(this.#app));
+    if (this.#keepAlivePolicy.keepsIdle) {
+      const limits = { timeoutMs: config.keepAliveTimeoutMs, maxConnections: config.keepAliveMax };
+      this.#keepAlive = new KeepAlive(this.#app, limits);
+    }
     this.#app.any('/*', (res, req) => this.#onRequest(res, req));
   }
 
@@ -73,7 +81,13 @@ export class Edge implements ExchangeHost {
 
   /** From now on every answer closes its connection, so that clients come back to another instance. */
   startDrain(): void {
-    this.isDraining = true;
+    this.#isDraining = true;
+    this.#keepAlive?.stop();
+  }
+
+  get closesConnections(): boolean {
+    const { closesAlways, closesWhenFull } = this.#keepAlivePolicy;
+    return this.#isDraining || closesAlways || (closesWhenFull && this.#keepAlive!.isFull);
   }
 
   /** Takes no new connections; open ones live on. */
@@ -96,6 +110,10 @@ export class Edge implements ExchangeHost {
   onExchangeEnd(outcome: ExchangeOutcome): void {
     const { request, status, error } = outcome;
     if (error !== undefined) this.#logFailure(request.method, request.path, status, error.code, error.message);
+    if (request.kept !== undefined) {
+      if (outcome.leavesIdle) this.#keepAlive!.onIdle(request.kept);
+      else this.#keepAlive!.forget(request.kept);
+    }
     this.#inFlight -= 1;
     if (this.#inFlight === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
@@ -109,14 +127,21 @@ export class Edge implements ExchangeHost {
     const asksForClose = reader.connection?.length === 5 && reader.connection.toLowerCase() === 'close';
     const wantsClose = parseConnection(reader.connection).close;
 
+    const kept = this.#keepAlive?.onRequest(res, reader.peer);
+    const hasBody = framing.kind === 'chunked' || (framing.kind === 'length' && framing.length > 0);
+
     const answer = pipeline.answer(reader, framing);
     if (answer !== undefined) {
       const { refusal } = answer;
       if (refusal !== undefined)
         this.#logFailure(reader.method, reader.path, answer.status, refusal.code, refusal.reason);
       // After a refused request nobody knows where the next one would begin.
-      const closing: Closing = asksForClose ? 'asked' : wantsClose || this.isDraining || refusal ? 'ours' : 'no';
+      const closing: Closing = asksForClose ? 'asked' : wantsClose || this.closesConnections || refusal ? 'ours' : 'no';
       sendLocalAnswer(res, answer, isHeadRequest, closing);
+      if (kept !== undefined) {
+        if (closing === 'no' && !hasBody) this.#keepAlive!.onIdle(kept);
+        else this.#keepAlive!.forget(kept);
+      }
       return;
     }
 
@@ -128,8 +153,8 @@ export class Edge implements ExchangeHost {
       wantsClose,
       hsts: pipeline.hsts(reader),
       head: `${pipeline.requestHead(reader, framing)}\r\n`,
+      kept,
     };
-    const hasBody = framing.kind === 'chunked' || (framing.kind === 'length' && framing.length > 0);
     const body = hasBody ? new RequestBody(res, framing.kind === 'chunked') : undefined;
     this.#inFlight += 1;
     new HttpExchange(this, res, request, body).start();

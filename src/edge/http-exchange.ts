@@ -4,6 +4,7 @@ import type { UpstreamExchange } from '../upstream/exchange.ts';
 import type { ResponseHead } from '../upstream/response-head.ts';
 import type { UpstreamConnection } from '../upstream/upstream-connection.ts';
 import type { UpstreamPool } from '../upstream/upstream-pool.ts';
+import type { KeptConnection } from './keep-alive.ts';
 import { sendLocalAnswer } from './local-answer.ts';
 import type { RequestBody } from './request-body.ts';
 import { type Closing, ResponseRelay } from './response-relay.ts';
@@ -22,6 +23,8 @@ export interface ExchangeRequest {
   readonly hsts: string | undefined;
   /** Head for the app, with the blank line. */
   readonly head: string;
+  /** The client's connection, where idle ones are kept. */
+  readonly kept: KeptConnection | undefined;
 }
 
 /** How an exchange ended, for the log and the counters. */
@@ -30,6 +33,8 @@ export interface ExchangeOutcome {
   /** What the client got; 499 when it went away first. */
   readonly status: number;
   readonly bodyBytes: number;
+  /** The client's connection is open and waits for the next request. */
+  readonly leavesIdle: boolean;
   /** Why it failed, if it did. */
   readonly error: UwsrpError | undefined;
 }
@@ -37,7 +42,8 @@ export interface ExchangeOutcome {
 /** The edge, as an exchange sees it. */
 export interface ExchangeHost {
   readonly pool: UpstreamPool;
-  readonly isDraining: boolean;
+  /** Whether answers are to close their connections. */
+  readonly closesConnections: boolean;
   onExchangeEnd(outcome: ExchangeOutcome): void;
 }
 
@@ -71,6 +77,8 @@ export class HttpExchange implements UpstreamExchange {
   readonly #relay: ResponseRelay;
   #connection: UpstreamConnection | undefined;
   #isEndHeld = false;
+  /** Set with the head of the answer. */
+  #leavesIdle = false;
   #isOver = false;
 
   constructor(host: ExchangeHost, res: HttpResponse, request: ExchangeRequest, body: RequestBody | undefined) {
@@ -138,6 +146,7 @@ export class HttpExchange implements UpstreamExchange {
     }
     if (this.#relay.state === 'body') {
       this.#relay.cut();
+      this.#leavesIdle = false;
       this.#end(this.#relay.status, error);
       return;
     }
@@ -150,7 +159,9 @@ export class HttpExchange implements UpstreamExchange {
 
   closing(): Closing {
     if (this.#request.asksForClose) return 'asked';
-    return this.#request.wantsClose || this.#host.isDraining ? 'ours' : 'no';
+    const closing = this.#request.wantsClose || this.#host.closesConnections ? 'ours' : 'no';
+    this.#leavesIdle = closing === 'no';
+    return closing;
   }
 
   hsts(head: ResponseHead): string | undefined {
@@ -164,6 +175,7 @@ export class HttpExchange implements UpstreamExchange {
   #onAborted(): void {
     if (this.#isOver) return;
     this.#relay.abandon();
+    this.#leavesIdle = false;
     this.#end(499, undefined);
   }
 
@@ -179,6 +191,12 @@ export class HttpExchange implements UpstreamExchange {
       if (connection !== undefined) connection.abandon();
       else this.#host.pool.cancel(this);
     }
-    this.#host.onExchangeEnd({ request: this.#request, status, bodyBytes: this.#relay.bodyBytes, error });
+    this.#host.onExchangeEnd({
+      request: this.#request,
+      status,
+      bodyBytes: this.#relay.bodyBytes,
+      leavesIdle: this.#leavesIdle && !isUploading,
+      error,
+    });
   }
 }

@@ -1,0 +1,175 @@
+import type { Config, Platform } from '../config/config.ts';
+import { createPeerAddress } from './peer-address.ts';
+import type { HttpResponse, TemplatedApp } from './uws.ts';
+
+export interface KeepAliveOptions {
+  /** Milliseconds an idle client connection is kept (`UWSRP_KEEP_ALIVE_TIMEOUT`). */
+  readonly timeoutMs: number;
+  /** Most idle connections kept past uWebSockets.js's own 10 s (`UWSRP_KEEP_ALIVE_MAX`). */
+  readonly maxConnections: number;
+}
+
+/** Platforms whose routers are known to pool connections to the app (platforms.md section 1). */
+const POOLING_PLATFORMS: readonly (Platform | undefined)[] = [
+  'heroku',
+  'render',
+  'scalingo',
+  'fly',
+  'railway',
+  'cloud-run',
+  'app-platform',
+];
+
+/** What `UWSRP_KEEP_ALIVE` means on this platform with this build of uWebSockets.js. */
+export interface KeepAlivePolicy {
+  /** Every answer says `Connection: close`. */
+  readonly closesAlways: boolean;
+  /** An answer whose connection cannot be kept long enough says it too: a router would use the connection later. */
+  readonly closesWhenFull: boolean;
+  /** Idle connections are kept past uWebSockets.js's own 10 s. */
+  readonly keepsIdle: boolean;
+}
+
+export function keepAlivePolicy(
+  config: Pick<Config, 'keepAlive' | 'keepAliveMax' | 'platform'>,
+  isPossible: boolean,
+): KeepAlivePolicy {
+  const keepsIdle = isPossible && config.keepAlive !== 'off' && config.keepAliveMax > 0;
+  const isPooled = config.keepAlive === 'auto' && POOLING_PLATFORMS.includes(config.platform);
+  return {
+    closesAlways: config.keepAlive === 'off' || (isPooled && !keepsIdle),
+    closesWhenFull: isPooled && keepsIdle,
+    keepsIdle,
+  };
+}
+
+/** The newer build's response objects tell the peer's port; the types of the package do not know it. */
+type Socket = HttpResponse & { getRemotePort(): number };
+
+/** A client connection that is open. */
+interface Connection {
+  readonly socket: Socket;
+  readonly peer: string;
+  readonly port: number;
+  idleSince: number;
+}
+
+/** A connection between requests: handed back when the next answer is complete. */
+export type KeptConnection = Connection;
+
+/** What `getRemotePort` of a closed connection gives: 2^32 - 1. */
+const CLOSED_PORT = 4294967295;
+/** uWebSockets.js closes an idle connection after 10 to 14 s; a touch at least this often keeps it. */
+const TOUCH_INTERVAL_MS = 4000;
+const OWN_IDLE_MS = 10_000;
+
+/**
+ * Keeps idle client connections for longer than the 10 s that are compiled into uWebSockets.js. Routers pool
+ * connections for 60 to 600 s, and a request that races with our close becomes a 502 there (Heroku's H13, H18).
+ *
+ * The response object that `app.filter` hands over when a connection opens stays valid until that connection closes,
+ * and `pause()` followed at once by `resume()` starts the 10 s anew. It is a raw pointer underneath, and using it after
+ * the close or an upgrade would be memory corruption. Hence the rules of this file, which nothing else may break:
+ *
+ * - Only connections in `#idle` are touched: they have completed a request and not begun another.
+ * - A close is told by `filter(…, -1)` without saying whose it was. The closed one is found there and then, by its
+ *   port, among the idle ones. One that closes while it is not idle is never touched again: to be touched it would
+ *   have to complete a request first, and a request on the same port and peer comes from a new connection, which has
+ *   replaced it in `#open`.
+ * - An upgrade forgets the connection before `upgrade()` is called.
+ */
+export class KeepAlive {
+  readonly #options: KeepAliveOptions;
+  readonly #peerAddress = createPeerAddress();
+  /** By port, which nearly always names one connection; those of further peers on the same port are chained by key. */
+  readonly #open = new Map<number, Connection[]>();
+  /** In the order in which they became idle. */
+  readonly #idle = new Set<Connection>();
+  #toucher: NodeJS.Timeout | undefined;
+  #isStopped = false;
+
+  constructor(app: TemplatedApp, options: KeepAliveOptions) {
+    this.#options = options;
+    const onOpenOrClose = (res: HttpResponse, count: number) => {
+      if (count > 0) this.#onOpen(res as Socket);
+      else this.#onClose();
+    };
+    app.filter(onOpenOrClose as Parameters<TemplatedApp['filter']>[0]);
+  }
+
+  /** Whether this build of uWebSockets.js has what it takes: the one for Node 20 does not. */
+  static isPossible(app: TemplatedApp): boolean {
+    return 'addChildAppDescriptor' in app;
+  }
+
+  /** No further connection can be kept: one more answer should close its own. */
+  get isFull(): boolean {
+    return this.#idle.size >= this.#options.maxConnections;
+  }
+
+  /** A request begins: its connection is not idle any more. Undefined when the connection is not known. */
+  onRequest(res: HttpResponse, peer: string): KeptConnection | undefined {
+    const connection = this.#open.get((res as Socket).getRemotePort())?.find((each) => each.peer === peer);
+    if (connection !== undefined) this.#idle.delete(connection);
+    return connection;
+  }
+
+  /** The answer is complete, the request too, and the connection stays open. */
+  onIdle(connection: KeptConnection): void {
+    if (this.#isStopped || this.isFull) {
+      this.forget(connection);
+      return;
+    }
+    connection.idleSince = performance.now();
+    this.#idle.add(connection);
+    this.#toucher ??= setInterval(() => this.#touch(), TOUCH_INTERVAL_MS).unref();
+  }
+
+  /** The connection closes, is upgraded, or is in a state that nobody knows. */
+  forget(connection: KeptConnection): void {
+    this.#idle.delete(connection);
+    const others = this.#open.get(connection.port)?.filter((each) => each !== connection) ?? [];
+    if (others.length > 0) this.#open.set(connection.port, others);
+    else this.#open.delete(connection.port);
+  }
+
+  /** Leaves idle connections to uWebSockets.js: it closes them within its own 10 s. */
+  stop(): void {
+    this.#isStopped = true;
+    clearInterval(this.#toucher);
+    this.#idle.clear();
+    this.#open.clear();
+  }
+
+  #onOpen(socket: Socket): void {
+    if (this.#isStopped) return;
+    const connection = { socket, peer: this.#peerAddress(socket), port: socket.getRemotePort(), idleSince: 0 };
+    const others = this.#open.get(connection.port)?.filter((each) => each.peer !== connection.peer) ?? [];
+    this.#open.set(connection.port, [...others, connection]);
+  }
+
+  #onClose(): void {
+    for (const connection of this.#idle) {
+      if (connection.socket.getRemotePort() === CLOSED_PORT) {
+        this.forget(connection);
+        return;
+      }
+    }
+  }
+
+  #touch(): void {
+    const keepUntil = performance.now() - this.#options.timeoutMs + OWN_IDLE_MS;
+    for (const connection of this.#idle) {
+      // From here on uWebSockets.js's own timer runs out.
+      if (connection.idleSince < keepUntil) {
+        this.forget(connection);
+        continue;
+      }
+      connection.socket.pause();
+      connection.socket.resume();
+    }
+    if (this.#idle.size > 0) return;
+    clearInterval(this.#toucher);
+    this.#toucher = undefined;
+  }
+}
