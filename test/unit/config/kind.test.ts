@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byteSize, choice, duration, list, pattern, switchOr, text } from '../../../src/config/kind.ts';
+import { byteSize, choice, count, duration, list, pattern, switchOr, text } from '../../../src/config/kind.ts';
 
 test('a choice takes its words in any case and nothing else', () => {
   const kind = choice('json', 'pretty');
@@ -64,4 +64,11 @@ test('a list is split at commas, without blanks and empty values', () => {
 
 test('a text is taken as it is', () => {
   assert.equal(text('anything').parse('node "a b" && c'), 'node "a b" && c');
+});
+
+test('a count is a whole number within its range, and nothing else', () => {
+  const kind = count(0, 100);
+  assert.equal(kind.parse('0'), 0);
+  assert.equal(kind.parse('100'), 100);
+  for (const text of ['101', '-1', '1.5', '1e2', '0x1', ' 1', 'many']) assert.throws(() => kind.parse(text));
 });
