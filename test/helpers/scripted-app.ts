@@ -65,7 +65,7 @@ export class ScriptedConnection {
   /** Only the head: for answers that come before the body, and bodies that are read in part. */
   async readRequestHead(timeoutMs = 5000): Promise<AppRequestHead> {
     const { startLine, headers, raw } = await readHead(this.#reader, 'the head of a request', timeoutMs);
-    const match = /^(\S+) (\S+) (HTTP\/\d\.\d)$/.exec(startLine);
+    const match = /^([^ ]+) ([^ ]+) (HTTP\/\d\.\d)$/.exec(startLine);
     assert.ok(match, `not a request line: ${JSON.stringify(startLine)}`);
     this.#onRequest();
     const [requestLine, method, target, version] = match as unknown as [string, string, string, string];
