@@ -44,7 +44,10 @@ export class CommandProcess {
         resolve({ exitCode: 137, description: 'did not end on SIGKILL' });
       };
     });
-    this.groupGone = this.leaderEnd.then(() => this.#waitForGroup());
+    // A fault of ours must leave nothing running that nobody watches any more.
+    const killOnExit = () => this.signalGroup('SIGKILL');
+    process.once('exit', killOnExit);
+    this.groupGone = this.leaderEnd.then(() => this.#waitForGroup()).finally(() => process.off('exit', killOnExit));
   }
 
   get isLeaderRunning(): boolean {

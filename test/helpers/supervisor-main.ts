@@ -1,5 +1,6 @@
 // A supervisor and its signals as a process of their own, without a proxy: node supervisor-main.js <command> [arguments]
-// It prints "ready <pid of the command>", ends the command on a stop, and exits with its code.
+// It prints "ready <pid of the command>", ends the command on a stop, and exits with its code. CRASH=1: it throws once
+// the command is ready.
 import { pino } from 'pino';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { watchSignals } from '../../src/supervisor/stop-signals.ts';
@@ -29,6 +30,7 @@ watchSignals({
 let commandPid = 0;
 await supervisor.start(stop.signal);
 console.log(`ready ${commandPid}`);
+if (process.env.CRASH) throw new Error('crashed');
 process.exit((await supervisor.ended).exitCode);
 
 function report(line: { commandPid?: number }): void {

@@ -3,6 +3,7 @@ import { type TestContext, test } from 'node:test';
 import { readProcess } from '../../src/supervisor/process-table.ts';
 import { type Program, runProgram } from '../helpers/program.ts';
 import { inRepository } from '../helpers/repository.ts';
+import { until } from '../helpers/until.ts';
 
 const SUPERVISOR = [process.execPath, inRepository('build', 'test', 'helpers', 'supervisor-main.js')];
 
@@ -74,4 +75,11 @@ test('SIGHUP is for the logs and for the command', async (t) => {
   program.kill('SIGHUP');
   await program.waitFor(/hangup/);
   await assertEnds(program, 129);
+});
+
+test('a crash of uwsrp leaves nothing of the command behind', async (t) => {
+  const program = runProgram(t, [...SUPERVISOR, 'python3', 'forks.py', 'ignore-term'], { CRASH: '1' });
+  await program.waitFor(/Error: crashed/);
+  assert.equal(await program.exit, 1);
+  await until(() => program.processes().length === 0, 'the command to be gone');
 });
