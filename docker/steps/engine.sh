@@ -1,8 +1,8 @@
 # Sourced by docker/setup: a Docker engine that answers.
 
-readonly ENGINE_LOG=/var/log/uwsrp-dockerd.log
-readonly ENGINE_PID_FILE=/var/run/docker.pid
-readonly ENGINE_WAIT_SECONDS=30
+ENGINE_LOG=/var/log/uwsrp-dockerd.log
+ENGINE_PID_FILE=/var/run/docker.pid
+ENGINE_WAIT_SECONDS=30
 
 ensure_engine() {
   engine_answers && return

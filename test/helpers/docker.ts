@@ -59,6 +59,12 @@ export const aptOfThisHost = {
   files: { 'apt.conf': hostSetting('apt.conf') },
 };
 
+/** Lines of an .npmrc that let npm work in a build as it does on this host: registry, proxy, certificate authorities. */
+export function npmOfThisHost(): string {
+  const authorities = hostSetting('ca.pem');
+  return `${hostSetting('npmrc')}${authorities && `ca=${JSON.stringify(authorities)}\n`}`;
+}
+
 function hostSetting(name: string): string {
   const path = inRepository('docker', '.local', 'host', name);
   return existsSync(path) ? readFileSync(path, 'utf8') : '';

@@ -1,6 +1,5 @@
 import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
-import { basename } from 'node:path';
 import { PassThrough } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -42,9 +41,12 @@ export interface ImageFile {
   readonly mode?: number;
 }
 
-/** A file of test/fixtures/apps in the work folder of the image. */
-export function appFile(name: string): ImageFile {
-  return { path: `/app/${basename(name)}`, content: readFileSync(inRepository('test', 'fixtures', 'apps', name)) };
+/** Apps of test/fixtures/apps in the work folder of the image, with what they import there. */
+export function appFiles(...names: readonly string[]): ImageFile[] {
+  return ['serve.js', 'pattern.js', ...names].map((name) => ({
+    path: `/app/${name}`,
+    content: readFileSync(inRepository('test', 'fixtures', 'apps', name)),
+  }));
 }
 
 /** Starts a container and waits until its public port answers a request, whatever the status. */
@@ -60,9 +62,9 @@ export function spawnImage(t: TestContext, options: ImageOptions = {}): Promise<
 }
 
 /** Runs a container to its end, as `docker run --rm` does. */
-export async function runImage(t: TestContext, options: ImageOptions = {}): Promise<Run> {
+export async function runImage(t: TestContext, options: ImageOptions = {}, ms = STOP_MS): Promise<Run> {
   const container = await launch(t, options, false);
-  const exitCode = await container.exitCode();
+  const exitCode = await container.exitCode(ms);
   return { exitCode, stdout: container.stdout, stderr: container.stderr };
 }
 
@@ -201,11 +203,15 @@ async function removeMarked(mark: string): Promise<void> {
   if (ids.length > 0) await docker('rm', '--force', '--volumes', ...ids);
 }
 
-/** Docker may publish one port for IPv4 and another for IPv6: `localhost` would be a guess. */
+/**
+ * Docker may publish one port for IPv4 and another for IPv6, so `localhost` would be a guess; and testcontainers takes
+ * the bridge's address where it believes to run in a container itself. An engine on this machine is on 127.0.0.1.
+ */
 async function publishedAt(raw: RawContainer, host: string): Promise<{ host: string; port: number }> {
   const bindings = (await raw.inspect()).NetworkSettings.Ports[`${PUBLIC_PORT}/tcp`] ?? [];
   const binding = bindings.find(({ HostIp }) => HostIp.includes('.')) ?? bindings[0];
-  return { host: host === 'localhost' ? '127.0.0.1' : host, port: Number(binding?.HostPort ?? 0) };
+  const isHere = (process.env.DOCKER_HOST ?? 'unix:').startsWith('unix:');
+  return { host: isHere ? '127.0.0.1' : host, port: Number(binding?.HostPort ?? 0) };
 }
 
 /** What testcontainers has no method for is set on the options that it hands to Docker. */

@@ -1,0 +1,37 @@
+import { deepStrictEqual, match, strictEqual } from 'node:assert/strict';
+import { readdirSync, readFileSync, statSync } from 'node:fs';
+import { join } from 'node:path';
+import { test } from 'node:test';
+import { buildImage, npmOfThisHost } from '../helpers/docker.ts';
+import { request } from '../helpers/http.ts';
+import { shellInImage, startImage } from '../helpers/image.ts';
+import { inRepository } from '../helpers/repository.ts';
+
+const EXAMPLE = inRepository('examples', 'express-websocket');
+
+test('the example builds from its own Dockerfile: COPY and RUN npm ci work as the user node', async (t) => {
+  const { Dockerfile, ...files } = filesOf(EXAMPLE);
+  const npmrc = `${files['.npmrc']}\n${npmOfThisHost()}`;
+  const tag = await buildImage(t, String(Dockerfile), { ...files, '.npmrc': npmrc });
+  const script = 'stat --format %U . server.js node_modules node_modules/express/package.json';
+  deepStrictEqual(new Set((await shellInImage(t, script, { image: tag })).trim().split('\n')), new Set(['node']));
+
+  const container = await startImage(t, { image: tag });
+  match((await request(container.address)).text, /<html/);
+  const { headers } = JSON.parse((await request(container.address, { path: '/api/request' })).text);
+  const names = (headers as [string, string][]).map(([name]) => name.toLowerCase());
+  for (const name of ['x-forwarded-for', 'x-forwarded-proto', 'x-request-start'])
+    strictEqual(names.includes(name), true);
+  strictEqual(await container.stop(), 0);
+});
+
+function filesOf(folder: string, prefix = ''): Record<string, Buffer> {
+  const files: Record<string, Buffer> = {};
+  for (const name of readdirSync(join(folder, prefix))) {
+    const path = join(prefix, name);
+    if (name === 'node_modules') continue;
+    if (statSync(join(folder, path)).isDirectory()) Object.assign(files, filesOf(folder, path));
+    else files[path] = readFileSync(join(folder, path));
+  }
+  return files;
+}

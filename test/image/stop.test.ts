@@ -1,0 +1,71 @@
+import { deepStrictEqual, match, ok, strictEqual } from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
+import { test } from 'node:test';
+import { request } from '../helpers/http.ts';
+import { appFiles, type ImageContainer, type ImageFile, runImage, startImage } from '../helpers/image.ts';
+import { inRepository } from '../helpers/repository.ts';
+
+const slow = { files: appFiles('slow-answer.js'), command: ['node', 'slow-answer.js'] };
+
+for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+  test(`${signal} lets the request in flight finish, ends the app by SIGTERM and gives its code`, async (t) => {
+    const container = await startImage(t, slow);
+    const seen = requestsSeen(container);
+    const answer = request(container.address);
+    await container.waitForOutput(new RegExp(`(the request is here[^]*){${seen + 1}}`));
+    const code = await container.stop(signal);
+    strictEqual((await answer).text, 'the whole answer');
+    strictEqual(code, 0);
+    match(container.stdout, new RegExp(`"signal":"${signal}"`));
+  });
+}
+
+test('a signal to every process at once, as Heroku sends it, loses no request in 50 rounds', async (t) => {
+  const rounds: ImageFile = {
+    path: '/app/rounds.mjs',
+    content: readFileSync(inRepository('test', 'fixtures', 'stop-rounds.mjs')),
+  };
+  const run = await runImage(
+    t,
+    { env: { UWSRP_MODE: 'off' }, files: [rounds, ...slow.files], command: ['node', 'rounds.mjs', '50'] },
+    120_000,
+  );
+  const results = JSON.parse(run.stdout) as unknown[];
+  strictEqual(results.length, 50);
+  for (const result of results) {
+    deepStrictEqual(result, { status: 200, body: 'the whole answer', signalled: 3, code: 0 });
+  }
+});
+
+test('an app without a handler gives 143, and one that ignores SIGTERM is killed in time', async (t) => {
+  const listen = 'require("http").createServer((_, answer) => answer.end()).listen(process.env.PORT, "127.0.0.1")';
+  const plain = await startImage(t, { command: ['node', '--eval', listen] });
+  strictEqual(await plain.stop(), 143);
+
+  const deaf = await startImage(t, {
+    env: { UWSRP_SHUTDOWN_TIMEOUT: '2s' },
+    command: ['node', '--eval', `process.on("SIGTERM", () => {}); ${listen}`],
+  });
+  strictEqual(await deaf.stop(), 137);
+});
+
+test('the code of an app that ends by itself is the container’s', async (t) => {
+  const container = await startImage(t, { files: appFiles('node-http.js'), command: ['node', 'node-http.js'] });
+  await request(container.address, { path: '/exit/9' }).catch(() => undefined);
+  strictEqual(await container.exitCode(), 9);
+});
+
+test('tini reaps what the app leaves behind', async (t) => {
+  const container = await startImage(t, {
+    files: appFiles('node-http.js'),
+    // The inner shell ends at once, and its child becomes tini's; that ends, and nobody but tini waits for it.
+    command: ['sh', '-c', '(sh -c "exit 0" &); (sleep 0.1 &); exec node node-http.js'],
+  });
+  const zombies = async () => (await container.exec(['sh', '-c', 'cat /proc/[0-9]*/stat | grep -c ") Z "'])).stdout;
+  strictEqual(await zombies(), '0\n');
+  ok((await request(container.address, { path: '/status/200' })).status === 200);
+});
+
+function requestsSeen({ stdout }: ImageContainer): number {
+  return stdout.split('the request is here').length - 1;
+}
