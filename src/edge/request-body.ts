@@ -23,6 +23,8 @@ export class RequestBody {
   /** What came before there was a connection. */
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
+  /** No more is wanted for now; `#isPaused` follows when the current read is over. */
+  #isHeldBack = false;
   #isPaused = false;
   #isStopped = false;
   #lastRearm = performance.now();
@@ -83,7 +85,7 @@ export class RequestBody {
       return;
     }
     if (isTaken) this.#rearm();
-    else this.#pause();
+    else this.#holdBack();
   }
 
   #send(bytes: Buffer): boolean {
@@ -100,14 +102,24 @@ export class RequestBody {
     this.onComplete?.();
   }
 
-  #pause(): void {
-    if (this.#isPaused) return;
-    this.#isPaused = true;
-    this.#res.pause();
+  /**
+   * Pauses the client, but not at once: the rest of the current read comes in any case, and when the body's last byte is
+   * in it, a pause would stay. It could not be lifted before the response is complete either, since a resume starts
+   * uWebSockets.js's 10 s anew, and they would end a request that the app takes longer for.
+   */
+  #holdBack(): void {
+    if (this.#isHeldBack) return;
+    this.#isHeldBack = true;
+    setImmediate(() => {
+      if (!this.#isHeldBack || this.#isPaused || this.#isStopped || this.isComplete) return;
+      this.#isPaused = true;
+      this.#res.pause();
+    });
   }
 
   #resume(): void {
-    if (!this.#isPaused || this.#isStopped || this.isComplete) return;
+    this.#isHeldBack = false;
+    if (!this.#isPaused || this.#isStopped) return;
     this.#isPaused = false;
     this.#lastRearm = performance.now();
     this.#res.resume();
