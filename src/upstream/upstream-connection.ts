@@ -1,8 +1,8 @@
-import { connect, type Socket } from 'node:net';
 import { UwsrpError } from '../lib/errors.ts';
 import { formatTarget, type UpstreamTarget } from '../lib/upstream-target.ts';
 import type { UpstreamExchange } from './exchange.ts';
 import { ResponseParser } from './response-parser.ts';
+import { UpstreamSocket } from './upstream-socket.ts';
 
 /** What a connection tells its pool. */
 export interface ConnectionOwner {
@@ -42,7 +42,7 @@ export class UpstreamConnection {
   readonly #owner: ConnectionOwner;
   readonly #options: ConnectionOptions;
   readonly #parser = new ResponseParser();
-  readonly #socket: Socket;
+  readonly #socket: UpstreamSocket;
   #exchange: UpstreamExchange | undefined;
   #isRequestSent = true;
   #isResponseDone = true;
@@ -55,15 +55,12 @@ export class UpstreamConnection {
     this.#owner = owner;
     this.#options = options;
     const { target } = options;
-    const settings = {
+    this.#socket = new UpstreamSocket({
       noDelay: true,
       writableHighWaterMark: WRITE_HIGH_WATER_MARK,
-      onread: { buffer: readBuffer, callback: (bytes: number) => this.#onRead(bytes) },
-    };
-    this.#socket =
-      target.kind === 'tcp'
-        ? connect({ ...settings, host: target.host, port: target.port })
-        : connect({ ...settings, path: target.path });
+      onread: { buffer: readBuffer, callback: (bytes) => this.#onRead(bytes) },
+    });
+    this.#socket.connect(target.kind === 'tcp' ? { host: target.host, port: target.port } : { path: target.path });
     this.#socket.on('drain', () => this.#exchange?.onDrain());
     this.#socket.on('end', () => this.#onEnd());
     this.#socket.on('error', (cause) => this.#onError(cause));
@@ -94,6 +91,7 @@ export class UpstreamConnection {
     this.#isRequestSent = !exchange.hasRequestBody;
     this.#isResponseDone = false;
     this.#parser.expect(exchange.isHeadRequest, exchange);
+    this.#socket.outlivesWriteErrors = exchange.hasRequestBody;
     if (exchange.hasRequestBody) {
       // The first bytes of the body come in this turn of the event loop, if they came with the head: one write for both.
       this.#socket.cork();

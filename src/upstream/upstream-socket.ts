@@ -1,0 +1,43 @@
+import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
+
+/** What node:net takes for every socket, though its types know it for `connect` and servers only. */
+export interface UpstreamSocketOptions {
+  readonly noDelay: boolean;
+  readonly writableHighWaterMark: number;
+  readonly onread: OnReadOpts;
+}
+
+type Done = (error?: Error | null) => void;
+
+/**
+ * A socket on which a failed write is not the end. An app that refuses an upload may answer and close at once: the
+ * next write to it fails, and Node would destroy the socket with the answer unread in it (nodejs/node#54366). Here
+ * what is still to be written is dropped, and the answer is read; the end of the connection, or its reset, comes to
+ * the reader in any case.
+ */
+export class UpstreamSocket extends Socket {
+  /** Set for requests with a body. Without one there is no answer to lose, and the error is told at once. */
+  outlivesWriteErrors = false;
+  #isBroken = false;
+
+  constructor(options: UpstreamSocketOptions) {
+    super(options as SocketConstructorOpts);
+  }
+
+  override _write(chunk: unknown, encoding: BufferEncoding, done: Done): void {
+    if (this.#isBroken) done();
+    else super._write(chunk, encoding, this.outlivesWriteErrors ? this.#guard(done) : done);
+  }
+
+  override _writev(chunks: { chunk: unknown; encoding: BufferEncoding }[], done: Done): void {
+    if (this.#isBroken) done();
+    else super._writev!(chunks, this.outlivesWriteErrors ? this.#guard(done) : done);
+  }
+
+  #guard(done: Done): Done {
+    return (error) => {
+      if (error != null) this.#isBroken = true;
+      done();
+    };
+  }
+}
