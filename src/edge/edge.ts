@@ -124,7 +124,6 @@ export class Edge implements ExchangeHost {
     reader.read(res, req);
     const framing = requestFraming(reader.contentLength, reader.transferEncoding);
     const isHeadRequest = reader.method === 'HEAD';
-    const asksForClose = reader.connection?.length === 5 && reader.connection.toLowerCase() === 'close';
     const wantsClose = parseConnection(reader.connection).close;
 
     const kept = this.#keepAlive?.onRequest(res, reader.peer);
@@ -136,7 +135,11 @@ export class Edge implements ExchangeHost {
       if (refusal !== undefined)
         this.#logFailure(reader.method, reader.path, answer.status, refusal.code, refusal.reason);
       // After a refused request nobody knows where the next one would begin.
-      const closing: Closing = asksForClose ? 'asked' : wantsClose || this.closesConnections || refusal ? 'ours' : 'no';
+      const closing: Closing = reader.isLast
+        ? 'asked'
+        : wantsClose || this.closesConnections || refusal
+          ? 'ours'
+          : 'no';
       sendLocalAnswer(res, answer, isHeadRequest, closing);
       if (kept !== undefined) {
         if (closing === 'no' && !hasBody) this.#keepAlive!.onIdle(kept);
@@ -149,7 +152,7 @@ export class Edge implements ExchangeHost {
       method: reader.method,
       path: reader.path,
       accept: reader.accept,
-      asksForClose,
+      isLast: reader.isLast,
       wantsClose,
       hsts: pipeline.hsts(reader),
       head: `${pipeline.requestHead(reader, framing)}\r\n`,

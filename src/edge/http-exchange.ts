@@ -15,8 +15,8 @@ export interface ExchangeRequest {
   readonly method: string;
   readonly path: string;
   readonly accept: string | undefined;
-  /** The client said exactly `Connection: close`, which uWebSockets.js obeys by itself. */
-  readonly asksForClose: boolean;
+  /** uWebSockets.js closes the connection after the answer by itself, since the client said `Connection: close`. */
+  readonly isLast: boolean;
   /** The client said `close` in another way, which is ours to obey. */
   readonly wantsClose: boolean;
   /** Value for `Strict-Transport-Security`, unless the app sends its own. */
@@ -158,7 +158,7 @@ export class HttpExchange implements UpstreamExchange {
   }
 
   closing(): Closing {
-    if (this.#request.asksForClose) return 'asked';
+    if (this.#request.isLast) return 'asked';
     const closing = this.#request.wantsClose || this.#host.closesConnections ? 'ours' : 'no';
     this.#leavesIdle = closing === 'no';
     return closing;

@@ -22,6 +22,11 @@ export class RequestReader implements IncomingRequest {
   hostCount = 0;
   fields = '';
   isUnreadable = false;
+  /**
+   * uWebSockets.js closes the connection after the answer, and says nothing of it: that is how it reads `close`, and
+   * any other first `Connection` line of five bytes.
+   */
+  isLast = false;
 
   forwardedFor: string | undefined;
   forwardedProto: string | undefined;
@@ -60,6 +65,7 @@ export class RequestReader implements IncomingRequest {
     this.hostCount = 0;
     this.fields = '';
     this.isUnreadable = false;
+    this.isLast = false;
     this.forwardedFor = undefined;
     this.forwardedProto = undefined;
     this.forwardedHost = undefined;
@@ -91,6 +97,7 @@ export class RequestReader implements IncomingRequest {
         this.hostCount += 1;
         return;
       case 'connection':
+        if (this.connection === undefined) this.isLast = value.length === 5;
         this.connection = join(this.connection, value);
         return;
       case 'content-length':

@@ -9,8 +9,8 @@ export interface ResponseSource {
 }
 
 /**
- * Whether the client's connection ends with this response. `asked`: the client said exactly `Connection: close`, so
- * uWebSockets.js closes by itself but says nothing. `ours`: we want it, and uWebSockets.js must be told.
+ * Whether the client's connection ends with this response. `asked`: uWebSockets.js closes by itself, since the client
+ * said `Connection: close`, but says nothing. `ours`: we want it, and uWebSockets.js must be told.
  */
 export type Closing = 'no' | 'asked' | 'ours';
 
