@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import type { ProxiedApp, ProxiedCase } from './proxied-app.ts';
-import type { RawResponse, RawSocket } from './raw-socket.ts';
+import type { RawResponse } from './raw-socket.ts';
 import { type AppRequest, eachRequest, respond } from './scripted-app.ts';
+import { hasNewerBuild } from './target.ts';
 
 /** The text of a head: a request line and fields, for `a.example` unless one of the fields is a Host. */
 export function head(requestLine: string, ...fields: readonly string[]): string {
@@ -66,7 +67,7 @@ export async function refuse(
  * nothing (it closes by its idle timeout). No byte may reach the app.
  */
 export async function refuseAsMalformed(run: ProxiedCase, request: string): Promise<void> {
-  if (await isNewerBuild(run)) await refuse(run, request, 400);
+  if (hasNewerBuild) await refuse(run, request, 400);
   else await leaveUnanswered(run, request);
 }
 
@@ -88,24 +89,6 @@ export async function assertUntouched(run: ProxiedCase, seen: readonly AppReques
   const targets = seen.map((request) => `${request.method} ${request.target}`);
   assert.deepEqual(targets.slice(already), ['GET /probe'], 'requests at the app');
   for (const connection of run.app.accepted) assert.equal(connection.unread.toString('latin1'), '');
-}
-
-const builds = new WeakMap<object, boolean>();
-
-/**
- * Whether uWebSockets.js is the recent build (Node 22 and later, and so in the image) and not the older one for Node 20,
- * by what it does: only the recent one refuses a second Host by itself, in its own words.
- */
-export async function isNewerBuild(run: Pick<ProxiedCase, 'uwsrp' | 'connect'>): Promise<boolean> {
-  const known = builds.get(run.uwsrp);
-  if (known !== undefined) return known;
-  const client: RawSocket = await run.connect();
-  client.send('GET / HTTP/1.1\r\nHost: a.example\r\nHost: a.example\r\n\r\n');
-  const answer = await client.readResponse();
-  assert.equal(answer.status, 400);
-  const isNewer = answer.body.includes('uWebSockets');
-  builds.set(run.uwsrp, isNewer);
-  return isNewer;
 }
 
 /** Makes one case of each name and request, with the same check. */

@@ -6,12 +6,12 @@ import {
   forEachCase,
   forward,
   head,
-  isNewerBuild,
   leaveUnanswered,
   PROBE,
   record,
   refuse,
 } from '../helpers/request-case.ts';
+import { hasNewerBuild } from '../helpers/target.ts';
 
 /** What uWebSockets.js answers by itself for a request line that it does not take for one. */
 const CANNED = 505;
@@ -68,7 +68,7 @@ test('the request line', async (t) => {
       const seen = await record(run);
       const client = await run.connect();
       const line = 'PUT /a?b HTTP/1.1\r\n';
-      if (await isNewerBuild(run)) for (const char of line) await client.sendAndFlush(char);
+      if (hasNewerBuild) for (const char of line) await client.sendAndFlush(char);
       else client.send(line);
       for (const char of 'Host: a.example\r\nX-A: 1\r\nContent-Length: 5\r\n\r\nhello') await client.sendAndFlush(char);
       assert.equal((await client.readResponse()).status, 200);
@@ -89,7 +89,7 @@ test('the request line', async (t) => {
         // Answered behind the first part, so that part was read by itself.
         await assertUntouched(run, seen);
         if (client.receivedLength > 0) {
-          assert.ok(!(await isNewerBuild(run)));
+          assert.ok(!hasNewerBuild);
           assert.equal((await client.readResponse()).status, CANNED);
           return;
         }
@@ -177,7 +177,7 @@ test('the request line', async (t) => {
       'refuses an empty line before the request, or never answers (newer build)': `\r\n${PROBE}`,
     },
     async (run, request) => {
-      if (await isNewerBuild(run)) await leaveUnanswered(run, request);
+      if (hasNewerBuild) await leaveUnanswered(run, request);
       else await refuse(run, request, CANNED);
     },
   );
