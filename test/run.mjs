@@ -1,7 +1,8 @@
 // Compiles the tests and runs the named suites with node:test in one go, so that one summary closes the output.
-// Usage: node test/run.mjs [unit|integration|image|path/to/file.test.ts ...]   (default: unit integration)
+// Usage: node test/run.mjs [unit|integration|image|image-cases|path/to/file.test.ts ...]   (default: unit integration)
+// image-cases: the black-box cases of test/integration once more, against the image.
 import { spawnSync } from 'node:child_process';
-import { readdirSync, rmSync, statSync } from 'node:fs';
+import { mkdirSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 
@@ -24,6 +25,7 @@ for (const project of ['tsconfig.json', 'test/tsconfig.json']) {
 }
 
 const files = wanted.flatMap((name) => {
+  if (name === 'image-cases') return imageCases();
   if (name.endsWith('.test.ts')) return [join('build', name.replace(/\.ts$/, '.js'))];
   const folder = join('build/test', name);
   return readdirSync(join(root, folder), { recursive: true })
@@ -37,4 +39,21 @@ if (files.length === 0) {
   process.exit(1);
 }
 
-process.exit(run(process.execPath, ['--test', '--test-reporter=spec', '--test-concurrency=2', ...files]));
+process.exit(
+  run(process.execPath, ['--test', '--test-reporter=spec', '--test-concurrency=2', '--test-timeout=300000', ...files]),
+);
+
+/** Writes a file beside each case file that sets the target first, since a run has one environment for all its files. */
+function imageCases() {
+  const folder = join('build/test/image-cases');
+  mkdirSync(join(root, folder));
+  const cases = readdirSync(join(root, 'build/test/integration'))
+    .filter((file) => file.endsWith('.test.js'))
+    .filter((file) => readFileSync(join(root, 'build/test/integration', file), 'utf8').includes('helpers/uwsrp.js'));
+  return cases.sort().map((file) => {
+    const path = join(folder, file);
+    const text = `process.env.UWSRP_TEST_TARGET = 'image';\nawait import('../integration/${file}');\n`;
+    writeFileSync(join(root, path), text);
+    return path;
+  });
+}
