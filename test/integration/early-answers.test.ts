@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { type ProxiedCase, startProxiedApp } from '../helpers/proxied-app.ts';
+import { GET, type ProxiedCase, startProxiedApp } from '../helpers/proxied-app.ts';
 import type { RawSocket } from '../helpers/raw-socket.ts';
-import { respond, type ScriptedConnection } from '../helpers/scripted-app.ts';
+import { eachRequest, respond, type ScriptedConnection } from '../helpers/scripted-app.ts';
 
 const PIECE = Buffer.alloc(64 * 1024, 'u');
 const PIECES = 64;
@@ -87,4 +87,78 @@ test('an answer before the upload is complete', async (t) => {
       },
     );
   }
+
+  for (const [how, form] of Object.entries(UPLOADS)) {
+    await proxied.test(`leaves the rest of an upload ${how} unread, and nothing of it is a request`, async (run) => {
+      const smuggled = Buffer.alloc(PIECE.length, 'GET /smuggled HTTP/1.1\r\nHost: a\r\n\r\n');
+      const targets: string[] = [];
+      await run.script(async (connection) => {
+        const { target } = await connection.readRequestHead();
+        targets.push(target);
+        connection.send(target === '/up' ? ANSWER : respond('next'));
+      });
+      const client = await run.send(form.head);
+      assert.equal((await client.readResponse()).status, 413);
+      for (let count = 0; count < PIECES; count += 1) await client.sendAndFlush(form.frame(smuggled));
+      client.send(`${form.end}GET /next HTTP/1.1\r\nHost: a\r\n\r\n`);
+      assert.equal((await client.readResponse()).body.toString(), 'next');
+      assert.deepEqual(targets, ['/up', '/next']);
+    });
+
+    await proxied.test(
+      `flows while the upload ${how} does, byte by byte, and leaves both connections in use`,
+      async (run) => {
+        const isChunked = form.end !== '';
+        const framing = isChunked ? 'Transfer-Encoding: chunked' : 'Content-Length: 3';
+        await run.script(async (connection) => {
+          await connection.readRequestHead();
+          connection.send(`HTTP/1.1 200 OK\r\n${framing}\r\n\r\n`);
+          // Echoes the frame, whatever it is.
+          for (const letter of 'xyz') connection.send(await connection.readUntil(isChunked ? `${letter}\r\n` : letter));
+          if (isChunked) connection.send(await connection.readUntil('0\r\n\r\n'));
+          await eachRequest(() => respond('next'))(connection, connection.index);
+        });
+        const client = await run.send(`POST / HTTP/1.1\r\nHost: a\r\n${framing}\r\n\r\n`);
+        for (const letter of 'xyz') {
+          client.send(form.frame(Buffer.from(letter)));
+          await client.readUntil(letter);
+        }
+        client.send(form.end);
+        if (isChunked) await client.readUntil('0\r\n\r\n');
+        client.send(GET);
+        assert.equal((await client.readResponse()).body.toString(), 'next');
+        assert.equal(run.app.accepted.length, 1);
+      },
+    );
+
+    await proxied.test(`waits for the end of an upload ${how} when it is a success`, async (run) => {
+      let uploaded = 0;
+      await run.script(async (connection) => {
+        const head = await connection.readRequestHead();
+        await connection.sendAndFlush(respond('early'));
+        uploaded = (await connection.readRequestBody(head)).body.length;
+        await eachRequest(() => respond('next'))(connection, connection.index);
+      });
+      const client = await run.send(form.head);
+      for (let count = 0; count < PIECES; count += 1) await client.sendAndFlush(form.frame(PIECE));
+      client.send(form.end);
+      assert.equal((await client.readResponse()).body.toString(), 'early');
+      client.send(GET);
+      assert.equal((await client.readResponse()).body.toString(), 'next');
+      assert.equal(uploaded, PIECE.length * PIECES);
+      assert.equal(run.app.accepted.length, 1);
+    });
+  }
+
+  await proxied.test('comes alone when the app takes the upload of a success no further', async (run) => {
+    for (const lose of ['end', 'reset'] as const) {
+      await run.script(async (connection) => {
+        await connection.readRequestHead();
+        await connection.sendAndFlush(respond('early'));
+        connection[lose]();
+      });
+      const client = await run.send(UPLOADS['by length']!.head);
+      assert.equal((await client.readResponse()).body.toString(), 'early');
+    }
+  });
 });
