@@ -67,14 +67,6 @@ test('a request behind one that is not answered yet', async (t) => {
     );
   });
 
-  await proxied.test('behind one that uwsrp answers by itself is not read either', async (run) => {
-    const seen = await record(run);
-    const client = await run.send(head('GET /#a HTTP/1.1') + head('GET /2 HTTP/1.1'));
-    assert.equal((await client.readResponse()).status, 400);
-    assert.equal((await client.readToEnd()).length, 0);
-    await assertUntouched(run, seen);
-  });
-
   await proxied.test('gets no answer of another client', async (run) => {
     await run.script(async (connection) => {
       const { target } = await connection.readRequest();
