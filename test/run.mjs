@@ -49,7 +49,9 @@ function imageCases() {
   mkdirSync(join(root, folder));
   const cases = readdirSync(join(root, 'build/test/integration'))
     .filter((file) => file.endsWith('.test.js'))
-    .filter((file) => readFileSync(join(root, 'build/test/integration', file), 'utf8').includes('helpers/uwsrp.js'));
+    .filter((file) =>
+      /helpers\/(uwsrp|proxied-app)\.js/.test(readFileSync(join(root, 'build/test/integration', file), 'utf8')),
+    );
   return cases.sort().map((file) => {
     const path = join(folder, file);
     const text = `process.env.UWSRP_TEST_TARGET = 'image';\nawait import('../integration/${file}');\n`;

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { chmodSync } from 'node:fs';
 import { createServer, type Server, type Socket } from 'node:net';
 import type { TestContext } from 'node:test';
 import { ByteReader, EndOfBytes } from './byte-reader.ts';
@@ -160,6 +161,8 @@ export class ScriptedApp {
   async listen(where: { host: string; port: number } | { path: string }): Promise<void> {
     this.#server.listen(where);
     await once(this.#server, 'listening');
+    // In the image the product is another user than the one who runs the tests.
+    if ('path' in where) chmodSync(where.path, 0o777);
     const address = this.#server.address();
     if (address !== null && typeof address === 'object') this.port = address.port;
   }

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { assertErrorAnswer, GET, startProxiedApp } from '../helpers/proxied-app.ts';
@@ -92,6 +92,7 @@ test('answers 502 while nothing listens, and 200 as soon as the app is back', as
 
 test('answers 502 while the unix socket is missing or dead, and 200 as soon as the app is back', async (t) => {
   const folder = mkdtempSync('/tmp/uwsrp-faults-');
+  chmodSync(folder, 0o755);
   t.after(() => rmSync(folder, { recursive: true, force: true }));
   const path = join(folder, 'app.sock');
   const app = await startScriptedApp(t, answerOk, { path });
