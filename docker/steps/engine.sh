@@ -94,6 +94,7 @@ start_engine() {
     started=$!
   fi
   wait_for_engine "$started" && return
-  tail -n 10 "$ENGINE_LOG" >&2 2>/dev/null || true
+  # dockerd says much; what stopped it stands in a few lines at the end.
+  tail -n 50 "$ENGINE_LOG" 2>/dev/null | grep -v 'level=\(info\|warning\|debug\)' | tail -n 5 >&2 || true
   fail 'the Docker engine was started but does not answer.' "Its log is $ENGINE_LOG, or 'journalctl -u docker'."
 }

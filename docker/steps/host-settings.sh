@@ -31,7 +31,7 @@ write_apt_settings() {
   if grep -q '^URIs: https:' "$1/debian.sources"; then
     # The slim images hold no certificate authorities at all.
     cp /etc/ssl/certs/ca-certificates.crt "$1/apt-ca.pem"
-    echo 'Acquire::https::CAInfo "/host/apt-ca.pem";' >>"$1/apt.conf"
+    echo 'Acquire::https::CAInfo "/local/host/apt-ca.pem";' >>"$1/apt.conf"
   fi
 }
 

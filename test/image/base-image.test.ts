@@ -2,7 +2,7 @@ import { deepStrictEqual, match, strictEqual } from 'node:assert/strict';
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { buildImage, npmOfThisHost } from '../helpers/docker.ts';
+import { buildImage, debianImage, npmOfThisHost } from '../helpers/docker.ts';
 import { request } from '../helpers/http.ts';
 import { shellInImage, startImage } from '../helpers/image.ts';
 import { inRepository } from '../helpers/repository.ts';
@@ -23,6 +23,13 @@ test('the example builds from its own Dockerfile: COPY and RUN npm ci work as th
   for (const name of ['x-forwarded-for', 'x-forwarded-proto', 'x-request-start'])
     strictEqual(names.includes(name), true);
   strictEqual(await container.stop(), 0);
+});
+
+test('the image builds where docker/setup has put no settings of the host, as on Render', async (t) => {
+  const [copy] = /^COPY LICENSE .*$/m.exec(readFileSync(inRepository('docker', 'Dockerfile'), 'utf8'))!;
+  const context = { LICENSE: 'the one source that is always there', 'docker/launcher': '' };
+  const tag = await buildImage(t, `FROM ${await debianImage()}\n${copy}`, context);
+  strictEqual(await shellInImage(t, 'find /local -type f', { image: tag }), '/local/LICENSE\n');
 });
 
 function filesOf(folder: string, prefix = ''): Record<string, Buffer> {
