@@ -90,7 +90,7 @@ start_engine() {
   else
     say "starting the Docker engine (dockerd, log in $ENGINE_LOG)"
     # Its own session and no stream or lock of ours: it outlives this script and holds nothing of the caller's open.
-    setsid nohup dockerd >>"$ENGINE_LOG" 2>&1 </dev/null 9>&- &
+    env -C / setsid nohup dockerd >>"$ENGINE_LOG" 2>&1 </dev/null 9>&- &
     started=$!
   fi
   wait_for_engine "$started" && return
