@@ -68,7 +68,7 @@ export class UpstreamConnection {
     this.#connectTimer = setTimeout(() => {
       this.#fail(
         new UwsrpError(
-          'UPSTREAM_TIMEOUT',
+          'UPSTREAM_REFUSED',
           `no connection to ${formatTarget(target)} in ${options.connectTimeoutMs} ms`,
         ),
       );

@@ -114,7 +114,7 @@ export class UpstreamPool implements ConnectionOwner {
       const index = this.#idle.indexOf(connection);
       if (index !== -1) this.#idle.splice(index, 1);
     }
-    if (error.code === 'UPSTREAM_REFUSED' || error.code === 'UPSTREAM_TIMEOUT') this.#lastConnectSucceeded = false;
+    if (error.code === 'UPSTREAM_REFUSED') this.#lastConnectSucceeded = false;
     if (exchange !== undefined) {
       if (connection.isRetryAllowed && exchange.isReplayable && !this.#retried.has(exchange)) {
         this.#retried.add(exchange);
