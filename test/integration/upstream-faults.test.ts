@@ -6,6 +6,7 @@ import { startDeafApp } from '../helpers/deaf-app.ts';
 import { assertErrorAnswer, GET, startProxiedApp } from '../helpers/proxied-app.ts';
 import { connectRaw } from '../helpers/raw-socket.ts';
 import { eachRequest, respond, type ScriptedApp, startScriptedApp } from '../helpers/scripted-app.ts';
+import { until } from '../helpers/until.ts';
 import { startUwsrp } from '../helpers/uwsrp.ts';
 
 const answerOk = eachRequest(() => respond('ok'));
@@ -89,6 +90,33 @@ test('answers 502 while nothing listens, and 200 as soon as the app is back', as
     client.send(GET);
     assert.equal((await client.readResponse()).body.toString(), 'ok');
   }
+});
+
+test('the health path turns to 503 with a failed connect, and back to 200 by itself when the app is back', async (t) => {
+  // An app that keeps no connection: none is ever used again.
+  const closing = eachRequest(() => respond('ok', { head: ['Connection: close'] }));
+  const app = await startScriptedApp(t, closing);
+  const uwsrp = await startUwsrp(t, { appPort: app.port, env: { UWSRP_HEALTH_PATH: '/healthz' } });
+  const client = await connectRaw(uwsrp.port, t);
+  const ask = async (path: string) => {
+    client.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    return (await client.readResponse()).status;
+  };
+  assert.equal(await ask('/healthz'), 200);
+  await app.stop();
+  assert.equal(await ask('/healthz'), 200, 'nobody tried to connect yet');
+  assert.equal(await ask('/'), 502);
+  assert.equal(await ask('/healthz'), 503);
+
+  const second = await startScriptedApp(t, closing, { port: app.port });
+  await until(async () => (await ask('/healthz')) === 200, 'the health path to say 200');
+  assert.equal(second.requests, 0);
+  await second.stop();
+  assert.equal(await ask('/'), 502);
+  assert.equal(await ask('/healthz'), 503);
+  await startScriptedApp(t, closing, { port: app.port });
+  assert.equal(await ask('/'), 200);
+  assert.equal(await ask('/healthz'), 200);
 });
 
 test('answers 502 while the unix socket is missing or dead, and 200 as soon as the app is back', async (t) => {
