@@ -1,0 +1,131 @@
+import { MAX_CONTROL_PAYLOAD } from './websocket-frame.ts';
+
+/** What frames are written to: one connection to the app. */
+export interface FrameTarget {
+  write(bytes: Buffer): void;
+  /** Bytes accepted by `write` that the kernel has not taken yet. */
+  readonly unwrittenBytes: number;
+  /** Told after each write that left some unwritten. */
+  fellBehind(): void;
+}
+
+const ARENA_BYTES = 64 * 1024;
+
+/** A frame longer than this gets a buffer of its own: the arena is for those that are worth batching. */
+const LARGE_FRAME_BYTES = 32 * 1024;
+
+/** FIN is always set: a message is sent whole. */
+const FINAL = 0x80;
+
+const MASKED = 0x80;
+const MASKING_KEY_BYTES = 4;
+
+/**
+ * Writes masked frames, as a client must (RFC 6455 section 5.3), to the sockets of all relays of this thread. What
+ * one relay sends during one turn of the event loop leaves in one write, at the end of that turn or when another
+ * relay sends; payloads are copied at once, since uWebSockets.js takes its buffers back after the callback.
+ *
+ * The masking key is zero, so the payload goes as it is. Masking keeps a hostile page from choosing the bytes that a
+ * browser puts on the wire, to fool a caching intermediary in between (sections 5.3 and 10.3). Here the browser's own
+ * masking has done that on the way to us, and on the loopback or unix socket to the app there is no intermediary.
+ *
+ * One arena serves every relay: a segment that the kernel took at once is overwritten by the next one. Only what a
+ * slow app left unwritten keeps its bytes, for as long as the socket holds on to them.
+ */
+export class WebSocketOutbox {
+  #arena = Buffer.allocUnsafeSlow(ARENA_BYTES);
+  #start = 0;
+  #end = 0;
+  #target: FrameTarget | undefined;
+  #isScheduled = false;
+  readonly #endOfTurn = () => {
+    this.#isScheduled = false;
+    this.flush();
+  };
+
+  /** Queues one frame; it is written by the end of this turn of the event loop. */
+  send(target: FrameTarget, opcode: number, payload: Uint8Array): void {
+    const size = headerBytes(payload.length) + payload.length;
+    if (size > LARGE_FRAME_BYTES) {
+      this.#sendLarge(target, opcode, payload, size);
+      return;
+    }
+    if (target !== this.#target || this.#end + size > ARENA_BYTES) this.#claim(target, size);
+    writeFrame(this.#arena, this.#end, opcode, payload);
+    this.#end += size;
+    if (!this.#isScheduled) {
+      this.#isScheduled = true;
+      setImmediate(this.#endOfTurn);
+    }
+  }
+
+  /** Writes what is queued, now. */
+  flush(): void {
+    const target = this.#target;
+    if (target === undefined) return;
+    this.#target = undefined;
+    const isBehind = target.unwrittenBytes > 0;
+    const segment = this.#arena.subarray(this.#start, this.#end);
+    // Behind a backlog the segment would hold the arena for long.
+    target.write(isBehind ? copyOf(segment) : segment);
+    if (isBehind || target.unwrittenBytes === 0) {
+      this.#end = this.#start;
+    } else {
+      this.#start = this.#end;
+    }
+    if (target.unwrittenBytes > 0) target.fellBehind();
+  }
+
+  /** Makes the arena the target's, with room for `size` bytes. */
+  #claim(target: FrameTarget, size: number): void {
+    this.flush();
+    this.#target = target;
+    if (this.#end + size <= ARENA_BYTES) return;
+    // What lies below `start` is still on its way to slow apps: they keep the old arena alive.
+    this.#arena = Buffer.allocUnsafeSlow(ARENA_BYTES);
+    this.#start = 0;
+    this.#end = 0;
+  }
+
+  #sendLarge(target: FrameTarget, opcode: number, payload: Uint8Array, size: number): void {
+    this.flush();
+    const frame = Buffer.allocUnsafeSlow(size);
+    writeFrame(frame, 0, opcode, payload);
+    target.write(frame);
+    if (target.unwrittenBytes > 0) target.fellBehind();
+  }
+}
+
+/** In memory of its own: a slice of Node's pool would keep 64 KiB alive for a few bytes. */
+function copyOf(bytes: Buffer): Buffer {
+  const copy = Buffer.allocUnsafeSlow(bytes.length);
+  bytes.copy(copy);
+  return copy;
+}
+
+function headerBytes(payloadBytes: number): number {
+  if (payloadBytes <= MAX_CONTROL_PAYLOAD) return 2 + MASKING_KEY_BYTES;
+  return payloadBytes <= 0xffff ? 4 + MASKING_KEY_BYTES : 10 + MASKING_KEY_BYTES;
+}
+
+function writeFrame(target: Buffer, offset: number, opcode: number, payload: Uint8Array): void {
+  const length = payload.length;
+  let at = offset;
+  target[at++] = FINAL | opcode;
+  if (length <= MAX_CONTROL_PAYLOAD) {
+    target[at++] = MASKED | length;
+  } else if (length <= 0xffff) {
+    target[at++] = MASKED | 126;
+    target[at++] = length >>> 8;
+    target[at++] = length & 0xff;
+  } else {
+    target[at++] = MASKED | 127;
+    at = target.writeUInt32BE(Math.floor(length / 0x100000000), at);
+    at = target.writeUInt32BE(length >>> 0, at);
+  }
+  target[at++] = 0;
+  target[at++] = 0;
+  target[at++] = 0;
+  target[at++] = 0;
+  target.set(payload, at);
+}
