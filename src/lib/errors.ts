@@ -23,6 +23,7 @@ export const ERRORS = {
   UPLOAD_TIMEOUT: { status: 408, clientText: 'The request body did not arrive in time.' },
   BODY_TOO_LARGE: { status: 413, clientText: 'The request body is too large.' },
   EXPECTATION_FAILED: { status: 417, clientText: 'The expectation cannot be met.' },
+  UPGRADE_REQUIRED: { status: 426, clientText: 'The request asks for an unknown version of the WebSocket protocol.' },
   HEADERS_TOO_LARGE: { status: 431, clientText: 'The request headers are too large.' },
   CLIENT_GONE: { status: 499, clientText: 'The client closed the connection.' },
   UPSTREAM_REFUSED: { status: 502, clientText: 'The application cannot be reached.' },

@@ -11,8 +11,6 @@ export const GET = 'GET / HTTP/1.1\r\nHost: a.example\r\n\r\n';
 
 export interface ProxiedAppOptions {
   readonly env?: Readonly<Record<string, string>>;
-  /** A request that gets to the app with this environment; a plain GET by default. */
-  readonly warmUp?: string;
 }
 
 /** What one case works with: its app has counters at 0, and no connection of another case is open. */
@@ -72,10 +70,10 @@ export class ProxiedApp {
   }
 
   /** Serves one request, so that what is opened once and for all is open. */
-  async warmUp(request: string): Promise<void> {
+  async warmUp(): Promise<void> {
     await this.app.restart(answerOnce('HTTP/1.1 204 No Content\r\n\r\n'));
     const client = await connectRaw(this.uwsrp.port, this.#t);
-    client.send(request);
+    client.send(GET);
     assert.equal((await client.readResponse()).status, 204);
     await this.app.restart(() => {});
     // Now the client's connection is the only one.
@@ -112,7 +110,7 @@ export async function startProxiedApp(t: TestContext, options: ProxiedAppOptions
   const app = await startScriptedApp(t, () => {});
   const uwsrp = await startUwsrp(t, { appPort: app.port, env: { UWSRP_LOG_LEVEL: 'info', ...options.env } });
   const proxied = new ProxiedApp(t, app, uwsrp);
-  await proxied.warmUp(options.warmUp ?? GET);
+  await proxied.warmUp();
   return proxied;
 }
 
