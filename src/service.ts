@@ -62,7 +62,7 @@ async function serve(options: ServiceOptions, supervisor: Supervisor, stop: Abor
 
   const pool = new UpstreamPool({ target });
   const pipeline = createPipeline(config, {
-    isAppUp: () => supervisor.isRunning && pool.isReachable,
+    isAppUp: () => supervisor.isRunning && pool.checkReachable(),
     isDraining: () => stop.aborted,
   });
   const edge = new Edge({ config, pipeline, pool, log });

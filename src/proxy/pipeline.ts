@@ -22,7 +22,7 @@ export interface LocalAnswer {
 
 /** What the pipeline must know of the app and the stop. */
 export interface PipelineState {
-  /** The command runs and was reached at the last try. */
+  /** The command runs and was reached at the last try. Asked for the health answer only. */
   isAppUp(): boolean;
   isDraining(): boolean;
 }

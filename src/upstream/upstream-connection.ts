@@ -6,6 +6,7 @@ import { UpstreamSocket } from './upstream-socket.ts';
 
 /** What a connection tells its pool. */
 export interface ConnectionOwner {
+  onConnected(connection: UpstreamConnection): void;
   /** The response is complete and the connection can take another request. */
   onReusable(connection: UpstreamConnection): void;
   /**
@@ -68,7 +69,7 @@ export class UpstreamConnection {
     this.#connectTimer = setTimeout(() => {
       this.#fail(
         new UwsrpError(
-          'UPSTREAM_TIMEOUT',
+          'UPSTREAM_REFUSED',
           `no connection to ${formatTarget(target)} in ${options.connectTimeoutMs} ms`,
         ),
       );
@@ -76,6 +77,7 @@ export class UpstreamConnection {
     this.#socket.once('connect', () => {
       this.#isConnected = true;
       clearTimeout(this.#connectTimer);
+      owner.onConnected(this);
     });
   }
 

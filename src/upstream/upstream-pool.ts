@@ -42,6 +42,8 @@ export class UpstreamPool implements ConnectionOwner {
   readonly #retried = new WeakSet<UpstreamExchange>();
   #sweeper: NodeJS.Timeout | undefined;
   #lastConnectSucceeded = true;
+  /** A connection that no exchange asked for, while it connects. */
+  #probe: UpstreamConnection | undefined;
 
   constructor(options: UpstreamPoolOptions) {
     this.#options = {
@@ -57,8 +59,12 @@ export class UpstreamPool implements ConnectionOwner {
     return { inUse: this.#inUse.size, idle: this.#idle.length, waiting: this.#waiting.size };
   }
 
-  /** False after a connect to the app failed, until one succeeds. */
-  get isReachable(): boolean {
+  /**
+   * Whether the last connect to the app succeeded. When it did not, another is tried, so that who asks again learns of
+   * an app that is back: a platform that heard "no" sends no requests, which would be the next to connect.
+   */
+  checkReachable(): boolean {
+    if (!this.#lastConnectSucceeded) this.#probe ??= this.#open();
     return this.#lastConnectSucceeded;
   }
 
@@ -88,8 +94,14 @@ export class UpstreamPool implements ConnectionOwner {
     for (const exchange of waiting) exchange.onFailure(new UwsrpError('DRAINING', 'uwsrp is stopping'));
   }
 
-  onReusable(connection: UpstreamConnection): void {
+  onConnected(connection: UpstreamConnection): void {
     this.#lastConnectSucceeded = true;
+    if (connection !== this.#probe) return;
+    this.#probe = undefined;
+    this.onReusable(connection);
+  }
+
+  onReusable(connection: UpstreamConnection): void {
     const next = this.#takeWaiting();
     if (next !== undefined) {
       connection.send(next);
@@ -114,7 +126,8 @@ export class UpstreamPool implements ConnectionOwner {
       const index = this.#idle.indexOf(connection);
       if (index !== -1) this.#idle.splice(index, 1);
     }
-    if (error.code === 'UPSTREAM_REFUSED' || error.code === 'UPSTREAM_TIMEOUT') this.#lastConnectSucceeded = false;
+    if (connection === this.#probe) this.#probe = undefined;
+    if (error.code === 'UPSTREAM_REFUSED') this.#lastConnectSucceeded = false;
     if (exchange !== undefined) {
       if (connection.isRetryAllowed && exchange.isReplayable && !this.#retried.has(exchange)) {
         this.#retried.add(exchange);

@@ -11,6 +11,8 @@ export const GET = 'GET / HTTP/1.1\r\nHost: a.example\r\n\r\n';
 
 export interface ProxiedAppOptions {
   readonly env?: Readonly<Record<string, string>>;
+  /** A request that gets to the app with this environment; a plain GET by default. */
+  readonly warmUp?: string;
 }
 
 /** What one case works with: its app has counters at 0, and no connection of another case is open. */
@@ -70,10 +72,10 @@ export class ProxiedApp {
   }
 
   /** Serves one request, so that what is opened once and for all is open. */
-  async warmUp(): Promise<void> {
+  async warmUp(request: string): Promise<void> {
     await this.app.restart(answerOnce('HTTP/1.1 204 No Content\r\n\r\n'));
     const client = await connectRaw(this.uwsrp.port, this.#t);
-    client.send(GET);
+    client.send(request);
     assert.equal((await client.readResponse()).status, 204);
     await this.app.restart(() => {});
     // Now the client's connection is the only one.
@@ -110,7 +112,7 @@ export async function startProxiedApp(t: TestContext, options: ProxiedAppOptions
   const app = await startScriptedApp(t, () => {});
   const uwsrp = await startUwsrp(t, { appPort: app.port, env: { UWSRP_LOG_LEVEL: 'info', ...options.env } });
   const proxied = new ProxiedApp(t, app, uwsrp);
-  await proxied.warmUp();
+  await proxied.warmUp(options.warmUp ?? GET);
   return proxied;
 }
 

@@ -81,10 +81,16 @@ export async function leaveUnanswered(run: ProxiedCase, request: string): Promis
 
 /**
  * That no byte of what was sent so far went to the app. uwsrp reads its connections in the order in which bytes came
- * in, so a request that is sent now, and is answered, comes after all of them.
+ * in, so a request that is sent now, and is answered, comes after all of them. `already` requests were to be there; the
+ * fields are what a request needs to get to the app.
  */
-export async function assertUntouched(run: ProxiedCase, seen: readonly AppRequest[], already = 0): Promise<void> {
-  const client = await run.send(PROBE);
+export async function assertUntouched(
+  run: ProxiedCase,
+  seen: readonly AppRequest[],
+  already = 0,
+  ...fields: readonly string[]
+): Promise<void> {
+  const client = await run.send(head('GET /probe HTTP/1.1', ...fields));
   assert.equal((await client.readResponse()).status, 200);
   const targets = seen.map((request) => `${request.method} ${request.target}`);
   assert.deepEqual(targets.slice(already), ['GET /probe'], 'requests at the app');

@@ -1,4 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { type ChildProcess, execFileSync, spawn, spawnSync } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { readdirSync, readFileSync } from 'node:fs';
 import type { TestContext } from 'node:test';
@@ -172,7 +172,8 @@ export class Uwsrp {
       clearTimeout(again);
       clearTimeout(hard);
     }
-    if (this.#container) execFileSync('docker', ['rm', '-f', this.#container], { stdio: 'ignore' });
+    // Fails when `--rm` is removing the container at this moment.
+    if (this.#container) spawnSync('docker', ['rm', '-f', this.#container], { stdio: 'ignore' });
     const orphans = this.otherProcesses();
     for (const pid of orphans) process.kill(pid, 'SIGKILL');
     if (diedEarly) throw new Error(`uwsrp ended before the test did: ${await this.#ending()}`);

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
+import { startDeafApp } from '../helpers/deaf-app.ts';
 import { assertErrorAnswer, GET, startProxiedApp } from '../helpers/proxied-app.ts';
 import { connectRaw } from '../helpers/raw-socket.ts';
 import { eachRequest, respond, type ScriptedApp, startScriptedApp } from '../helpers/scripted-app.ts';
+import { until } from '../helpers/until.ts';
 import { startUwsrp } from '../helpers/uwsrp.ts';
 
 const answerOk = eachRequest(() => respond('ok'));
@@ -90,6 +92,33 @@ test('answers 502 while nothing listens, and 200 as soon as the app is back', as
   }
 });
 
+test('the health path turns to 503 with a failed connect, and back to 200 by itself when the app is back', async (t) => {
+  // An app that keeps no connection: none is ever used again.
+  const closing = eachRequest(() => respond('ok', { head: ['Connection: close'] }));
+  const app = await startScriptedApp(t, closing);
+  const uwsrp = await startUwsrp(t, { appPort: app.port, env: { UWSRP_HEALTH_PATH: '/healthz' } });
+  const client = await connectRaw(uwsrp.port, t);
+  const ask = async (path: string) => {
+    client.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+    return (await client.readResponse()).status;
+  };
+  assert.equal(await ask('/healthz'), 200);
+  await app.stop();
+  assert.equal(await ask('/healthz'), 200, 'nobody tried to connect yet');
+  assert.equal(await ask('/'), 502);
+  assert.equal(await ask('/healthz'), 503);
+
+  const second = await startScriptedApp(t, closing, { port: app.port });
+  await until(async () => (await ask('/healthz')) === 200, 'the health path to say 200');
+  assert.equal(second.requests, 0);
+  await second.stop();
+  assert.equal(await ask('/'), 502);
+  assert.equal(await ask('/healthz'), 503);
+  await startScriptedApp(t, closing, { port: app.port });
+  assert.equal(await ask('/'), 200);
+  assert.equal(await ask('/healthz'), 200);
+});
+
 test('answers 502 while the unix socket is missing or dead, and 200 as soon as the app is back', async (t) => {
   const folder = mkdtempSync('/tmp/uwsrp-faults-');
   chmodSync(folder, 0o755);
@@ -106,6 +135,16 @@ test('answers 502 while the unix socket is missing or dead, and 200 as soon as t
   await startScriptedApp(t, answerOk, { path });
   client.send(GET);
   assert.equal((await client.readResponse()).body.toString(), 'ok');
+});
+
+test('answers 502 when the app does not answer the connect in time', async (t) => {
+  const { port } = await startDeafApp(t);
+  const uwsrp = await startUwsrp(t, { appPort: port });
+  const client = await connectRaw(uwsrp.port, t);
+  client.send(GET);
+  assertErrorAnswer(await client.readResponse({ timeoutMs: 10_000 }), 502);
+  const line = await uwsrp.waitForLog(({ status }) => status === 502, 'about the request');
+  assert.match(String(line.reason), /no connection to 127\.0\.0\.1:\d+ in 5000 ms/);
 });
 
 test('only fails what is in flight when the app restarts under load', async (t) => {
