@@ -26,12 +26,12 @@ export function judgeUpgrade(req: HttpRequest): UpgradeVerdict {
 }
 
 /**
- * `getHeader` gives the first of several fields, and it makes uWebSockets.js close a connection whose first `Connection`
- * says `close`, which an upgrade contradicts: such a request asks for none.
+ * `getHeader` gives the first of several fields. uWebSockets.js closes the connection behind one whose value has five
+ * bytes, `close` or not, which an upgrade contradicts (websocket-upgrade.ts): such a request asks for none.
  */
 function asksForUpgrade(req: HttpRequest): boolean {
   const first = req.getHeader('connection');
-  if (hasElement(first, 'close')) return false;
+  if (first.length === 5 || hasElement(first, 'close')) return false;
   if (hasElement(first, 'upgrade')) return true;
   let isFound = false;
   req.forEach((name, value) => {

@@ -11,7 +11,7 @@ import type { UpgradeResponse } from '../upstream/websocket-handshake.ts';
  * (uNetworking/uWebSockets#1929, in both pinned builds; seen at the first upgrade of a process in every run). So nothing
  * may be allocated natively in between, and to run JavaScript for the first time allocates. That is why the `open`
  * handler must be a built-in function that is bound, `upgrade` the last statement here, and a first `Connection` field
- * of `close`, which leaves that very state behind, be refused before.
+ * of five bytes, which leaves that very state behind, be refused before.
  */
 export function upgradeClient(
   res: HttpResponse,

@@ -43,6 +43,7 @@ test('a request that does not ask for a WebSocket is left alone', () => {
   assert.equal(judge({ connection: undefined }), 'none');
   assert.equal(judge({ connection: 'keep-alive' }), 'none');
   assert.equal(judge({ connection: 'close' }, [['connection', 'upgrade']]), 'none');
+  assert.equal(judge({ connection: 'x-hop' }, [['connection', 'upgrade']]), 'none', 'read as close by uWebSockets.js');
 });
 
 test('a handshake of another version is told which one is known', () => {
