@@ -60,7 +60,13 @@ async function serve(options: ServiceOptions, supervisor: Supervisor, stop: Abor
   const target = await supervisor.start(stop);
   const readyAt = performance.now();
 
-  const pool = new UpstreamPool({ target });
+  const pool = new UpstreamPool({
+    target,
+    maxConnections: config.appConnections,
+    connectTimeoutMs: config.connectTimeoutMs,
+    responseTimeoutMs: config.responseTimeoutMs,
+    queueTimeoutMs: config.appQueueTimeoutMs,
+  });
   const pipeline = createPipeline(config, {
     isAppUp: () => supervisor.isRunning && pool.checkReachable(),
     isDraining: () => stop.aborted,

@@ -67,6 +67,12 @@ export interface Config {
   readonly keepAliveTimeoutMs: number;
   readonly keepAliveMax: number;
   readonly maxHeaderBytes: number;
+  /** Most connections to the app. */
+  readonly appConnections: number;
+  readonly appQueueTimeoutMs: number;
+  readonly connectTimeoutMs: number;
+  /** 0 means no limit. */
+  readonly responseTimeoutMs: number;
   readonly healthPath: string | undefined;
 
   readonly wsMaxMessageBytes: number;

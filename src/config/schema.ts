@@ -233,6 +233,31 @@ export const SCHEMA: { readonly [S in Setting]: Variable<Settings[S]> } = {
     fallback: 65_536,
     meaning: 'Largest head of a request, else 431.',
   },
+  appConnections: {
+    name: 'UWSRP_APP_CONNECTIONS',
+    kind: count(1, 65_535),
+    fallback: 1024,
+    meaning: 'Most connections to the app; further requests wait for one.',
+  },
+  appQueueTimeoutMs: {
+    name: 'UWSRP_APP_QUEUE_TIMEOUT',
+    kind: duration(),
+    fallback: 30_000,
+    meaning: 'How long a request waits for a connection to the app, then 503 with `Retry-After`.',
+  },
+  connectTimeoutMs: {
+    name: 'UWSRP_CONNECT_TIMEOUT',
+    kind: duration(),
+    fallback: 5000,
+    meaning: 'How long a connection to the app may take to open, then 502.',
+  },
+  responseTimeoutMs: {
+    name: 'UWSRP_RESPONSE_TIMEOUT',
+    kind: duration({ zero: 'no limit' }),
+    fallback: 0,
+    meaning:
+      'How long the app may take from the end of a request to the first byte of its response, then 504; 0 means no limit.',
+  },
   healthPath: {
     name: 'UWSRP_HEALTH_PATH',
     kind: requestPath(false),

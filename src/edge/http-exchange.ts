@@ -99,6 +99,10 @@ export class HttpExchange implements UpstreamExchange {
     this.#host.pool.dispatch(this);
   }
 
+  get isRequestComplete(): boolean {
+    return this.#body === undefined || this.#body.isComplete;
+  }
+
   onAssigned(connection: UpstreamConnection): void {
     this.#connection = connection;
     this.#relay.attach(connection);

@@ -16,6 +16,8 @@ export interface UpstreamExchange extends ResponseSink {
   readonly isReplayable: boolean;
   /** Whether a body follows the head. While it is not all sent, the connection cannot be used again. */
   readonly hasRequestBody: boolean;
+  /** Whether the client has sent all of the request, body included. */
+  readonly isRequestComplete: boolean;
 
   /** The connection is this exchange's; its head is written. Body bytes may follow through the connection. */
   onAssigned(connection: UpstreamConnection): void;

@@ -7,6 +7,10 @@ import { UpstreamSocket } from './upstream-socket.ts';
 /** What a connection tells its pool. */
 export interface ConnectionOwner {
   onConnected(connection: UpstreamConnection): void;
+  /** A request with a body is on its way here, and is not complete. */
+  onUploadStart(): void;
+  /** It is complete, or lost. */
+  onUploadEnd(): void;
   /** The response is complete and the connection can take another request. */
   onReusable(connection: UpstreamConnection): void;
   /**
@@ -50,6 +54,8 @@ export class UpstreamConnection {
   #hasResponseBytes = false;
   #isConnected = false;
   #isClosed = false;
+  /** Since when the app has owed the first byte of a response, as far as the sweeps have seen; -1 while it owes none. */
+  #silentSince = -1;
   #connectTimer: NodeJS.Timeout | undefined;
 
   constructor(owner: ConnectionOwner, options: ConnectionOptions) {
@@ -62,7 +68,7 @@ export class UpstreamConnection {
       onread: { buffer: readBuffer, callback: (bytes) => this.#onRead(bytes) },
     });
     this.#socket.connect(target.kind === 'tcp' ? { host: target.host, port: target.port } : { path: target.path });
-    this.#socket.on('drain', () => this.#exchange?.onDrain());
+    this.#socket.on('drain', () => this.#onDrain());
     this.#socket.on('end', () => this.#onEnd());
     this.#socket.on('error', (cause) => this.#onError(cause));
     this.#socket.on('close', () => this.#close('the connection was closed'));
@@ -70,7 +76,7 @@ export class UpstreamConnection {
       this.#fail(
         new UwsrpError(
           'UPSTREAM_REFUSED',
-          `no connection to ${formatTarget(target)} in ${options.connectTimeoutMs} ms`,
+          `no connection to ${formatTarget(target)} in ${options.connectTimeoutMs} ms (UWSRP_CONNECT_TIMEOUT)`,
         ),
       );
     }, options.connectTimeoutMs);
@@ -92,12 +98,14 @@ export class UpstreamConnection {
     this.#hasResponseBytes = false;
     this.#isRequestSent = !exchange.hasRequestBody;
     this.#isResponseDone = false;
+    this.#silentSince = -1;
     this.#parser.expect(exchange.isHeadRequest, exchange);
     this.#socket.outlivesWriteErrors = exchange.hasRequestBody;
     if (exchange.hasRequestBody) {
       // The first bytes of the body come in this turn of the event loop, if they came with the head: one write for both.
       this.#socket.cork();
       setImmediate(() => this.#socket.uncork());
+      this.#owner.onUploadStart();
     }
     this.#socket.write(exchange.requestHead, 'latin1');
     exchange.onAssigned(this);
@@ -110,7 +118,10 @@ export class UpstreamConnection {
 
   /** The request's body is complete. */
   finishRequest(): void {
+    if (this.#isRequestSent) return;
     this.#isRequestSent = true;
+    this.#silentSince = -1;
+    this.#owner.onUploadEnd();
     // The response may have come first (RFC 9112 section 9.5): the connection waited only for this.
     if (this.#isResponseDone && !this.#isClosed) this.#release();
   }
@@ -133,6 +144,28 @@ export class UpstreamConnection {
   /** Whether a lost exchange may be sent again: nothing of its response came, and the app may have closed idly. */
   get isRetryAllowed(): boolean {
     return this.isReused && !this.#hasResponseBytes;
+  }
+
+  /**
+   * Fails the exchange when the app has owed the first byte of its response for `timeoutMs`: from the end of the
+   * request on, and while it does not take what was sent of it. For a sweep over all connections, so that no request
+   * needs a timer of its own.
+   */
+  checkResponse(now: number, timeoutMs: number): void {
+    if (this.#isResponseDone || this.#hasResponseBytes || !this.#isConnected) return;
+    if (!this.#isRequestSent && !this.#socket.writableNeedDrain) return;
+    if (this.#silentSince < 0) {
+      this.#silentSince = now;
+    } else if (now - this.#silentSince >= timeoutMs) {
+      this.#fail(
+        new UwsrpError('UPSTREAM_TIMEOUT', `the app did not answer in ${timeoutMs} ms (UWSRP_RESPONSE_TIMEOUT)`),
+      );
+    }
+  }
+
+  #onDrain(): void {
+    this.#silentSince = -1;
+    this.#exchange?.onDrain();
   }
 
   #onRead(bytes: number): boolean {
@@ -192,6 +225,10 @@ export class UpstreamConnection {
     const exchange = this.#isResponseDone && this.#isRequestSent ? undefined : this.#exchange;
     this.#exchange = undefined;
     this.#socket.destroy();
+    if (!this.#isRequestSent) {
+      this.#isRequestSent = true;
+      this.#owner.onUploadEnd();
+    }
     this.#owner.onClosed(this, exchange, error);
   }
 }

@@ -9,6 +9,8 @@ export interface UpstreamPoolOptions {
   readonly maxConnections?: number;
   /** Milliseconds a connect may take. Default 5000. */
   readonly connectTimeoutMs?: number;
+  /** Milliseconds the app may owe the first byte of a response. Default 0: no limit. */
+  readonly responseTimeoutMs?: number;
   /** Milliseconds an exchange may wait for a connection. Default 30000. */
   readonly queueTimeoutMs?: number;
   /**
@@ -25,8 +27,15 @@ export interface PoolCounters {
   readonly waiting: number;
 }
 
-/** How often idle connections and waiting exchanges are looked through. */
+/** How often idle connections, waiting exchanges and overdue responses are looked for; shorter for short timeouts. */
 const SWEEP_INTERVAL_MS = 500;
+const SHORTEST_SWEEP_INTERVAL_MS = 50;
+
+/**
+ * This part of the connections is not for requests whose body is still arriving: however many clients send slowly,
+ * some connections are left for requests that are complete.
+ */
+const SHARE_WITHOUT_UPLOADS = 1 / 4;
 
 /**
  * Keep-alive connections to the app. The connection used last is used first, so that a small load keeps few of them.
@@ -35,11 +44,17 @@ const SWEEP_INTERVAL_MS = 500;
  */
 export class UpstreamPool implements ConnectionOwner {
   readonly #options: Required<UpstreamPoolOptions>;
+  readonly #maxUploads: number;
+  readonly #sweepIntervalMs: number;
   readonly #idle: UpstreamConnection[] = [];
   readonly #inUse = new Set<UpstreamConnection>();
   /** Exchanges that wait, in order, with the time at which they give up. */
   readonly #waiting = new Map<UpstreamExchange, number>();
+  /** The same for those whose request is still arriving. */
+  readonly #waitingUploads = new Map<UpstreamExchange, number>();
   readonly #retried = new WeakSet<UpstreamExchange>();
+  /** Connections on which a request's body is still arriving. */
+  #uploads = 0;
   #sweeper: NodeJS.Timeout | undefined;
   #lastConnectSucceeded = true;
   /** A connection that no exchange asked for, while it connects. */
@@ -49,14 +64,23 @@ export class UpstreamPool implements ConnectionOwner {
     this.#options = {
       maxConnections: 1024,
       connectTimeoutMs: 5000,
+      responseTimeoutMs: 0,
       queueTimeoutMs: 30_000,
       idleTimeoutMs: 4000,
       ...options,
     };
+    const { maxConnections, queueTimeoutMs, responseTimeoutMs } = this.#options;
+    this.#maxUploads = maxConnections - Math.floor(maxConnections * SHARE_WITHOUT_UPLOADS);
+    const shortestMs = Math.min(queueTimeoutMs, responseTimeoutMs || queueTimeoutMs);
+    this.#sweepIntervalMs = Math.min(SWEEP_INTERVAL_MS, Math.max(SHORTEST_SWEEP_INTERVAL_MS, shortestMs / 4));
   }
 
   get counters(): PoolCounters {
-    return { inUse: this.#inUse.size, idle: this.#idle.length, waiting: this.#waiting.size };
+    return {
+      inUse: this.#inUse.size,
+      idle: this.#idle.length,
+      waiting: this.#waiting.size + this.#waitingUploads.size,
+    };
   }
 
   /**
@@ -70,18 +94,27 @@ export class UpstreamPool implements ConnectionOwner {
 
   /** Sends the exchange at once, or as soon as a connection is free. */
   dispatch(exchange: UpstreamExchange): void {
-    const connection = this.#takeIdle() ?? this.#open();
-    if (connection !== undefined) {
-      connection.send(exchange);
-      return;
+    if (!this.#trySend(exchange)) {
+      const queue = exchange.isRequestComplete ? this.#waiting : this.#waitingUploads;
+      queue.set(exchange, performance.now() + this.#options.queueTimeoutMs);
+      this.#startSweeper();
+    } else if (this.#options.responseTimeoutMs > 0) {
+      this.#startSweeper();
     }
-    this.#waiting.set(exchange, performance.now() + this.#options.queueTimeoutMs);
-    this.#startSweeper();
+  }
+
+  /** The client has sent all of its request: if it still waits, it needs no longer wait as an upload. */
+  onRequestComplete(exchange: UpstreamExchange): void {
+    const deadline = this.#waitingUploads.get(exchange);
+    if (deadline === undefined) return;
+    this.#waitingUploads.delete(exchange);
+    if (!this.#trySend(exchange)) this.#waiting.set(exchange, deadline);
   }
 
   /** Forgets an exchange that waits for a connection; one that has a connection abandons that instead. */
   cancel(exchange: UpstreamExchange): void {
     this.#waiting.delete(exchange);
+    this.#waitingUploads.delete(exchange);
   }
 
   /** Closes every connection and fails what waits. For the stop, when nothing is in flight any more. */
@@ -89,9 +122,19 @@ export class UpstreamPool implements ConnectionOwner {
     clearInterval(this.#sweeper);
     this.#sweeper = undefined;
     for (const connection of [...this.#idle, ...this.#inUse]) connection.abandon();
-    const waiting = [...this.#waiting.keys()];
+    const waiting = [...this.#waiting.keys(), ...this.#waitingUploads.keys()];
     this.#waiting.clear();
+    this.#waitingUploads.clear();
     for (const exchange of waiting) exchange.onFailure(new UwsrpError('DRAINING', 'uwsrp is stopping'));
+  }
+
+  onUploadStart(): void {
+    this.#uploads += 1;
+  }
+
+  onUploadEnd(): void {
+    this.#uploads -= 1;
+    this.#serveWaiting();
   }
 
   onConnected(connection: UpstreamConnection): void {
@@ -129,7 +172,8 @@ export class UpstreamPool implements ConnectionOwner {
     if (connection === this.#probe) this.#probe = undefined;
     if (error.code === 'UPSTREAM_REFUSED') this.#lastConnectSucceeded = false;
     if (exchange !== undefined) {
-      if (connection.isRetryAllowed && exchange.isReplayable && !this.#retried.has(exchange)) {
+      const isOverdue = error.code === 'UPSTREAM_TIMEOUT';
+      if (!isOverdue && connection.isRetryAllowed && exchange.isReplayable && !this.#retried.has(exchange)) {
         this.#retried.add(exchange);
         this.#sendOnFreshConnection(exchange);
       } else {
@@ -166,38 +210,58 @@ export class UpstreamPool implements ConnectionOwner {
     return connection;
   }
 
+  #trySend(exchange: UpstreamExchange): boolean {
+    if (!exchange.isRequestComplete && this.#uploads >= this.#maxUploads) return false;
+    const connection = this.#takeIdle() ?? this.#open();
+    connection?.send(exchange);
+    return connection !== undefined;
+  }
+
+  /** The one that has waited longest and may be sent. */
   #takeWaiting(): UpstreamExchange | undefined {
-    for (const exchange of this.#waiting.keys()) {
-      this.#waiting.delete(exchange);
-      return exchange;
-    }
-    return undefined;
+    if (this.#waiting.size === 0 && this.#waitingUploads.size === 0) return undefined;
+    const [first] = this.#waiting;
+    const [firstUpload] = this.#uploads < this.#maxUploads ? this.#waitingUploads : [];
+    const isUploadNext = firstUpload !== undefined && (first === undefined || firstUpload[1] < first[1]);
+    const next = isUploadNext ? firstUpload[0] : first?.[0];
+    if (next !== undefined) this.cancel(next);
+    return next;
   }
 
   #serveWaiting(): void {
-    while (this.#waiting.size > 0) {
-      const connection = this.#open();
+    while (this.#waiting.size > 0 || (this.#waitingUploads.size > 0 && this.#uploads < this.#maxUploads)) {
+      const connection = this.#takeIdle() ?? this.#open();
       if (connection === undefined) return;
       connection.send(this.#takeWaiting()!);
     }
   }
 
   #startSweeper(): void {
-    this.#sweeper ??= setInterval(() => this.#sweep(), SWEEP_INTERVAL_MS).unref();
+    this.#sweeper ??= setInterval(() => this.#sweep(), this.#sweepIntervalMs).unref();
   }
 
   #sweep(): void {
     const now = performance.now();
     for (const connection of this.#idle.filter((each) => now - each.idleSince >= each.idleLimitMs))
       connection.abandon();
-    for (const [exchange, deadline] of this.#waiting) {
-      if (now < deadline) break;
-      this.#waiting.delete(exchange);
-      const waitedMs = this.#options.queueTimeoutMs;
-      exchange.onFailure(new UwsrpError('QUEUE_TIMEOUT', `all connections to the app were busy for ${waitedMs} ms`));
-    }
-    if (this.#idle.length > 0 || this.#waiting.size > 0) return;
+    this.#failOverdue(this.#waiting, now);
+    this.#failOverdue(this.#waitingUploads, now);
+    const { responseTimeoutMs } = this.#options;
+    if (responseTimeoutMs > 0) for (const connection of this.#inUse) connection.checkResponse(now, responseTimeoutMs);
+
+    if (this.#idle.length > 0 || this.#waiting.size > 0 || this.#waitingUploads.size > 0) return;
+    if (responseTimeoutMs > 0 && this.#inUse.size > 0) return;
     clearInterval(this.#sweeper);
     this.#sweeper = undefined;
+  }
+
+  #failOverdue(queue: Map<UpstreamExchange, number>, now: number): void {
+    const { queueTimeoutMs } = this.#options;
+    for (const [exchange, deadline] of queue) {
+      if (now < deadline) continue;
+      queue.delete(exchange);
+      const reason = `all connections to the app were busy for ${queueTimeoutMs} ms (UWSRP_APP_QUEUE_TIMEOUT)`;
+      exchange.onFailure(new UwsrpError('QUEUE_TIMEOUT', reason));
+    }
   }
 }
