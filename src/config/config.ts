@@ -67,6 +67,9 @@ export interface Config {
   readonly keepAliveTimeoutMs: number;
   readonly keepAliveMax: number;
   readonly maxHeaderBytes: number;
+  /** 0 means no limit. */
+  readonly maxBodyBytes: number;
+  readonly uploadIdleTimeoutMs: number;
   /** Most connections to the app. */
   readonly appConnections: number;
   readonly appQueueTimeoutMs: number;

@@ -88,12 +88,14 @@ export function duration(limits: DurationLimits = {}): Kind<number> {
   };
 }
 
-/** Bytes. */
-export function byteSize(least: number, most: number): Kind<number> {
+/** Bytes. `zero` is what a 0 means, when it may be given: `no limit`. */
+export function byteSize(least: number, most: number, zero?: string): Kind<number> {
+  const zeroText = zero === undefined ? '' : `; 0 for ${zero}`;
   return {
-    allowed: `a size in bytes, kb, mb or gb, from ${formatByteSize(least)} to ${formatByteSize(most)}`,
+    allowed: `a size in bytes, kb, mb or gb, from ${formatByteSize(least)} to ${formatByteSize(most)}${zeroText}`,
     parse(input) {
       const bytes = parseByteSize(input);
+      if (bytes === 0 && zero !== undefined) return 0;
       if (bytes < least) throw new Error(`${quoteValue(input)} is less than ${formatByteSize(least)}`);
       if (bytes > most) throw new Error(`${quoteValue(input)} is more than ${formatByteSize(most)}`);
       return bytes;

@@ -233,6 +233,18 @@ export const SCHEMA: { readonly [S in Setting]: Variable<Settings[S]> } = {
     fallback: 65_536,
     meaning: 'Largest head of a request, else 431.',
   },
+  maxBodyBytes: {
+    name: 'UWSRP_MAX_BODY_SIZE',
+    kind: byteSize(1, Number.MAX_SAFE_INTEGER, 'no limit'),
+    fallback: 0,
+    meaning: 'Largest body of a request, else 413; 0 means no limit.',
+  },
+  uploadIdleTimeoutMs: {
+    name: 'UWSRP_UPLOAD_IDLE_TIMEOUT',
+    kind: duration({ leastMs: 1000 }),
+    fallback: 60_000,
+    meaning: 'How long a client may be silent in the middle of its body, then 408.',
+  },
   appConnections: {
     name: 'UWSRP_APP_CONNECTIONS',
     kind: count(1, 65_535),

@@ -8,10 +8,12 @@ import type { Pipeline } from '../proxy/pipeline.ts';
 import type { UpstreamPool } from '../upstream/upstream-pool.ts';
 import { type ExchangeHost, type ExchangeOutcome, type ExchangeRequest, HttpExchange } from './http-exchange.ts';
 import { KeepAlive, type KeepAlivePolicy, keepAlivePolicy } from './keep-alive.ts';
+import { sendLastAnswer } from './last-answer.ts';
 import { sendLocalAnswer } from './local-answer.ts';
 import { RequestBody } from './request-body.ts';
 import { RequestReader } from './request-reader.ts';
 import type { Closing } from './response-relay.ts';
+import { UploadWatch } from './upload-watch.ts';
 import {
   closeListenSocket,
   type HttpRequest,
@@ -39,6 +41,7 @@ export class Edge implements ExchangeHost {
   readonly #keepAlivePolicy: KeepAlivePolicy;
   readonly #keepAlive: KeepAlive | undefined;
   #isDraining = false;
+  readonly #uploads: UploadWatch;
   #listenSocket: ListenSocket | undefined;
   #inFlight = 0;
   readonly #idleWaiters: (() => void)[] = [];
@@ -47,6 +50,7 @@ export class Edge implements ExchangeHost {
     this.#options = options;
     this.pool = options.pool;
     this.#reader = new RequestReader(options.pipeline, options.config.clientIpHeader);
+    this.#uploads = new UploadWatch(options.config);
     this.#app = uWS.App();
     const { config } = options;
     this.#keepAlivePolicy = keepAlivePolicy(config, KeepAlive.isPossible(this.#app));
@@ -134,6 +138,14 @@ export class Edge implements ExchangeHost {
       const { refusal } = answer;
       if (refusal !== undefined)
         this.#logFailure(reader.method, reader.path, answer.status, refusal.code, refusal.reason);
+      if (refusal !== undefined && hasBody) {
+        sendLastAnswer(res, answer, isHeadRequest);
+        const body = new RequestBody(res, framing.kind === 'chunked', this.#uploads);
+        res.onAborted(() => body.stop());
+        body.linger();
+        if (kept !== undefined) this.#keepAlive!.forget(kept);
+        return;
+      }
       // After a refused request nobody knows where the next one would begin.
       const closing: Closing = reader.isLast
         ? 'asked'
@@ -158,7 +170,7 @@ export class Edge implements ExchangeHost {
       head: `${pipeline.requestHead(reader, framing)}\r\n`,
       kept,
     };
-    const body = hasBody ? new RequestBody(res, framing.kind === 'chunked') : undefined;
+    const body = hasBody ? new RequestBody(res, framing.kind === 'chunked', this.#uploads) : undefined;
     this.#inFlight += 1;
     new HttpExchange(this, res, request, body).start();
   }

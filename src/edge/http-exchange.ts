@@ -1,12 +1,13 @@
-import type { UwsrpError } from '../lib/errors.ts';
+import { UwsrpError } from '../lib/errors.ts';
 import { errorAnswer } from '../proxy/pipeline.ts';
 import type { UpstreamExchange } from '../upstream/exchange.ts';
 import type { ResponseHead } from '../upstream/response-head.ts';
 import type { UpstreamConnection } from '../upstream/upstream-connection.ts';
 import type { UpstreamPool } from '../upstream/upstream-pool.ts';
 import type { KeptConnection } from './keep-alive.ts';
+import { sendLastAnswer } from './last-answer.ts';
 import { sendLocalAnswer } from './local-answer.ts';
-import type { RequestBody } from './request-body.ts';
+import type { RequestBody, RequestBodyOwner } from './request-body.ts';
 import { type Closing, ResponseRelay } from './response-relay.ts';
 import type { HttpResponse } from './uws.ts';
 
@@ -64,7 +65,7 @@ const IDEMPOTENT = new Set([
  * One request from its client to the app and the answer back. However it goes, it ends exactly once: with the whole
  * answer, with an error answer of ours, with a cut, or with the client gone.
  */
-export class HttpExchange implements UpstreamExchange {
+export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
   readonly requestHead: string;
   readonly isHeadRequest: boolean;
   readonly isReplayable: boolean;
@@ -79,6 +80,7 @@ export class HttpExchange implements UpstreamExchange {
   #isEndHeld = false;
   /** Set with the head of the answer. */
   #leavesIdle = false;
+  #mustClose = false;
   #isOver = false;
 
   constructor(host: ExchangeHost, res: HttpResponse, request: ExchangeRequest, body: RequestBody | undefined) {
@@ -91,6 +93,7 @@ export class HttpExchange implements UpstreamExchange {
     this.hasRequestBody = body !== undefined;
     this.isReplayable = body === undefined && IDEMPOTENT.has(request.method);
     this.#relay = new ResponseRelay(res, this);
+    if (body !== undefined) body.owner = this;
     res.onAborted(() => this.#onAborted());
   }
 
@@ -161,9 +164,36 @@ export class HttpExchange implements UpstreamExchange {
     this.#end(answer.status, error);
   }
 
+  onBodyReceived(): void {
+    this.#host.pool.onRequestComplete(this);
+  }
+
+  onBodyTooLarge(): void {
+    const body = this.#body!;
+    this.#leaveApp();
+    this.#mustClose = true;
+    const error = new UwsrpError('BODY_TOO_LARGE', 'more body came than UWSRP_MAX_BODY_SIZE allows');
+    if (body.isComplete || this.#isEndHeld || this.#relay.state !== 'head') {
+      this.onFailure(error);
+      return;
+    }
+    this.#relay.abandon();
+    const answer = errorAnswer(error.code, this.#request.accept);
+    sendLastAnswer(this.#res, answer, this.isHeadRequest);
+    this.#end(answer.status, error);
+    body.linger();
+  }
+
+  onBodySilent(): void {
+    this.#leaveApp();
+    // Its connection is of no use any more: nobody can tell when the next request begins.
+    this.#mustClose = true;
+    this.onFailure(new UwsrpError('UPLOAD_TIMEOUT', 'the client was silent in its body for UWSRP_UPLOAD_IDLE_TIMEOUT'));
+  }
+
   closing(): Closing {
     if (this.#request.isLast) return 'asked';
-    const closing = this.#request.wantsClose || this.#host.closesConnections ? 'ours' : 'no';
+    const closing = this.#mustClose || this.#request.wantsClose || this.#host.closesConnections ? 'ours' : 'no';
     this.#leavesIdle = closing === 'no';
     return closing;
   }
@@ -176,7 +206,17 @@ export class HttpExchange implements UpstreamExchange {
     this.#end(this.#relay.status, undefined);
   }
 
+  /** What is left of the request will not come, or what is left of the answer nobody wants. */
+  #leaveApp(): void {
+    const connection = this.#connection;
+    this.#connection = undefined;
+    if (connection !== undefined) connection.abandon();
+    else this.#host.pool.cancel(this);
+  }
+
   #onAborted(): void {
+    // It may still be read though the exchange is over.
+    this.#body?.stop();
     if (this.#isOver) return;
     this.#relay.abandon();
     this.#leavesIdle = false;
@@ -188,13 +228,8 @@ export class HttpExchange implements UpstreamExchange {
     this.#isOver = true;
     const isUploading = this.#body?.isComplete === false;
     this.#body?.stop();
-    const connection = this.#connection;
+    if (status === 499 || isUploading) this.#leaveApp();
     this.#connection = undefined;
-    if (status === 499 || isUploading) {
-      // What is left of the request will not come, and what is left of the answer nobody wants.
-      if (connection !== undefined) connection.abandon();
-      else this.#host.pool.cancel(this);
-    }
     this.#host.onExchangeEnd({
       request: this.#request,
       status,

@@ -1,39 +1,68 @@
 import type { UpstreamConnection } from '../upstream/upstream-connection.ts';
+import type { UploadWatch, WatchedUpload } from './upload-watch.ts';
 import type { HttpResponse } from './uws.ts';
+
+/** What a body tells the exchange that it belongs to. */
+export interface RequestBodyOwner {
+  /** The client has sent the last byte; what of it waits here is still to go to the app. */
+  onBodyReceived(): void;
+  /** More bytes came than the limit allows; none of them beyond it goes on. */
+  onBodyTooLarge(): void;
+  /** The client has sent nothing for too long. */
+  onBodySilent(): void;
+}
 
 /** Most bytes that wait here for the app before the client is held back. */
 const HIGH_WATER_MARK = 64 * 1024;
 
-/** A pause and resume this often keeps uWebSockets.js from dropping a slow client, which it does after 10 s. */
-const REARM_INTERVAL_MS = 1000;
+/** What is still read, and dropped, of a client that was given its answer in the middle of its upload. */
+const MAX_LINGER_BYTES = 64 * 1024 * 1024;
+const MAX_LINGER_MS = 10_000;
+const MAX_LINGER_SILENCE_MS = 2000;
+
+/**
+ * uWebSockets.js drops a body slower than 16 KiB/s, counted over 10 s, which it can notice after 8 s. A pause with a
+ * resume starts that time anew, so that only silence counts, and only as UWSRP_UPLOAD_IDLE_TIMEOUT says.
+ */
+const REARM_INTERVAL_MS = 4000;
 
 /**
  * Hands one request's body on to the app as it comes, framed as the client framed it, and holds the client back while
  * the app is slow or not connected yet.
  */
-export class RequestBody {
+export class RequestBody implements WatchedUpload {
   /** The client has sent all of it. */
   isComplete = false;
+  /** Set before the first byte can come: in the tick in which the body was made. */
+  owner: RequestBodyOwner | undefined;
   /** Called when the last of it has been handed on. */
   onComplete: (() => void) | undefined;
 
   readonly #res: HttpResponse;
   readonly #isChunked: boolean;
+  readonly #watch: UploadWatch;
   #connection: UpstreamConnection | undefined;
   /** What came before there was a connection. */
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   /** No more is wanted for now; `#isPaused` follows when the current read is over. */
   #isHeldBack = false;
+  #receivedBytes = 0;
   #isPaused = false;
-  #isStopped = false;
-  #lastRearm = performance.now();
+  /** `handOn`: to the app; `drop`: nobody wants it; `linger`: the same, and the connection ends with it. */
+  #mode: 'handOn' | 'drop' | 'linger' = 'handOn';
+  #lingerUntil = 0;
+  #hasNews = true;
+  #lastNews = 0;
+  #lastRearm = 0;
 
   /** Registers for the body's bytes: call it in the handler, in the tick in which the request came. */
-  constructor(res: HttpResponse, isChunked: boolean) {
+  constructor(res: HttpResponse, isChunked: boolean, watch: UploadWatch) {
     this.#res = res;
     this.#isChunked = isChunked;
+    this.#watch = watch;
     res.onData((chunk, isLast) => this.#onData(chunk, isLast));
+    watch.add(this);
   }
 
   /** The app is there: sends what waits. */
@@ -49,25 +78,73 @@ export class RequestBody {
 
   /** The app has taken what was sent. */
   onDrain(): void {
-    this.#resume();
+    if (this.#mode === 'handOn') this.#resume();
   }
 
   /** Nobody wants the rest: it is read and dropped. Call it while the response is alive, or a pause would stay. */
   dropRest(): void {
     this.#resume();
-    this.stop();
+    this.#release('drop');
   }
 
-  /** The same when the response is dead, and must not be touched. */
+  /** The response is dead and must not be touched: uWebSockets.js drops by itself what may still come. */
   stop(): void {
-    this.#isStopped = true;
-    this.#connection = undefined;
-    this.#waiting = [];
+    this.#release('drop');
+    this.#watch.delete(this);
+  }
+
+  /**
+   * The client has its whole answer, though its response is not ended (last-answer.ts). The rest of the body is read
+   * and dropped until it is over, or a bound is reached, and then the connection is closed: a close with bytes unread
+   * would reset the connection, and could take the answer away from a client that is still sending (RFC 9112 section
+   * 9.6). `stop()` must be called when the client is gone.
+   */
+  linger(): void {
+    this.#resume();
+    this.#release('linger');
+    this.#watch.add(this);
+    this.#receivedBytes = 0;
+    this.#hasNews = true;
+    this.#lingerUntil = performance.now() + MAX_LINGER_MS;
+  }
+
+  sweep(now: number, idleTimeoutMs: number): void {
+    if (this.#lastRearm === 0) this.#lastRearm = now;
+    // A client that is held back cannot send.
+    if (this.#hasNews || this.#isPaused) {
+      this.#hasNews = false;
+      this.#lastNews = now;
+    }
+    const silentMs = now - this.#lastNews;
+    if (this.#mode === 'linger') {
+      if (silentMs >= MAX_LINGER_SILENCE_MS || now >= this.#lingerUntil) this.#closeSoon();
+      return;
+    }
+    if (this.#mode === 'handOn' && silentMs >= idleTimeoutMs) {
+      this.owner?.onBodySilent();
+      return;
+    }
+    if (this.#isPaused || now - this.#lastRearm < REARM_INTERVAL_MS) return;
+    this.#lastRearm = now;
+    this.#res.pause();
+    this.#res.resume();
   }
 
   #onData(chunk: ArrayBuffer, isLast: boolean): void {
-    this.isComplete = isLast;
-    if (this.#isStopped) return;
+    this.#hasNews = true;
+    this.#receivedBytes += chunk.byteLength;
+    if (isLast) {
+      this.isComplete = true;
+      this.#watch.delete(this);
+    }
+    if (this.#mode !== 'handOn') {
+      if (this.#mode === 'linger' && (isLast || this.#receivedBytes > MAX_LINGER_BYTES)) this.#closeSoon();
+      return;
+    }
+    if (this.#receivedBytes > this.#watch.maxBodyBytes) {
+      this.owner?.onBodyTooLarge();
+      return;
+    }
     // The chunk's memory is uWebSockets.js's own and dies with this call.
     const bytes = Buffer.from(chunk.slice(0));
     let isTaken = true;
@@ -82,10 +159,10 @@ export class RequestBody {
     }
     if (isLast) {
       if (this.#connection !== undefined) this.#finish();
-      return;
+      else this.owner?.onBodyReceived();
+    } else if (!isTaken) {
+      this.#holdBack();
     }
-    if (isTaken) this.#rearm();
-    else this.#holdBack();
   }
 
   #send(bytes: Buffer): boolean {
@@ -111,7 +188,7 @@ export class RequestBody {
     if (this.#isHeldBack) return;
     this.#isHeldBack = true;
     setImmediate(() => {
-      if (!this.#isHeldBack || this.#isPaused || this.#isStopped || this.isComplete) return;
+      if (!this.#isHeldBack || this.#isPaused || this.#mode !== 'handOn' || this.isComplete) return;
       this.#isPaused = true;
       this.#res.pause();
     });
@@ -119,21 +196,24 @@ export class RequestBody {
 
   #resume(): void {
     this.#isHeldBack = false;
-    if (!this.#isPaused || this.#isStopped) return;
+    if (!this.#isPaused) return;
     this.#isPaused = false;
-    this.#lastRearm = performance.now();
     this.#res.resume();
   }
 
-  /**
-   * uWebSockets.js drops a body slower than 16 KiB/s, counted over 10 s. A resume starts that time anew, so that only
-   * a client which is silent for 10 s is dropped.
-   */
-  #rearm(): void {
-    const now = performance.now();
-    if (now - this.#lastRearm < REARM_INTERVAL_MS) return;
-    this.#lastRearm = now;
-    this.#res.pause();
-    this.#res.resume();
+  #release(mode: 'drop' | 'linger'): void {
+    this.#mode = mode;
+    this.#connection = undefined;
+    this.#waiting = [];
+  }
+
+  /** Not at once: what was written in this turn of the event loop is not on its way yet, and a close would drop it. */
+  #closeSoon(): void {
+    this.#watch.delete(this);
+    setImmediate(() => {
+      if (this.#mode !== 'linger') return;
+      this.stop();
+      this.#res.close();
+    });
   }
 }

@@ -5,7 +5,7 @@ import { type RequestFraming, requestFraming } from './framing.ts';
 import { createHsts } from './hsts.ts';
 import type { IncomingRequest } from './incoming-request.ts';
 import { createRedirect } from './redirect.ts';
-import { checkRequest, type Refusal } from './request-fence.ts';
+import { checkLength, checkRequest, type Refusal } from './request-fence.ts';
 import { createRequestFields } from './request-fields.ts';
 import { formatRequestHead } from './request-head.ts';
 import { createTrust } from './trust.ts';
@@ -47,6 +47,7 @@ export function createPipeline(config: Config, state: PipelineState): Pipeline {
   const forwardedLines = createForwardedHeaders(config, Date.now);
   const hsts = createHsts(config.hsts);
   const { healthPath } = config;
+  const maxBodyBytes = config.maxBodyBytes === 0 ? Number.POSITIVE_INFINITY : config.maxBodyBytes;
   const health = [healthAnswer(200, '200 OK', 'ok\n'), healthAnswer(503, '503 Service Unavailable', 'unavailable\n')];
 
   return {
@@ -58,7 +59,7 @@ export function createPipeline(config: Config, state: PipelineState): Pipeline {
       if (request.path === healthPath && (request.method === 'GET' || request.method === 'HEAD')) {
         return health[state.isAppUp() && !state.isDraining() ? 0 : 1];
       }
-      const refusal = checkRequest(request, framing);
+      const refusal = checkRequest(request, framing) ?? checkLength(framing, maxBodyBytes);
       if (refusal !== undefined) return { ...errorAnswer(refusal.code, request.accept), refusal };
       const target = redirect(request, request.isTrusted);
       if (target !== undefined) return redirectAnswer(target.status, target.location);

@@ -38,6 +38,13 @@ export function checkRequest(request: IncomingRequest, framing: RequestFraming):
   return undefined;
 }
 
+/** A body that says beforehand that it is too large. One of unknown length is counted as it comes. */
+export function checkLength(framing: RequestFraming, maxBodyBytes: number): Refusal | undefined {
+  return framing.kind === 'length' && framing.length > maxBodyBytes ? TOO_LARGE : undefined;
+}
+
+const TOO_LARGE: Refusal = { code: 'BODY_TOO_LARGE', reason: 'Content-Length is more than UWSRP_MAX_BODY_SIZE' };
+
 function badRequest(reason: string): Refusal {
   return { code: 'BAD_REQUEST', reason };
 }

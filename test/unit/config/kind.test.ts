@@ -51,6 +51,11 @@ test('a size keeps to its limits', () => {
   assert.throws(() => kind.parse('4095'), /"4095" is less than 4kb/);
   assert.throws(() => kind.parse('1048577'), /more than 1mb/);
   assert.throws(() => kind.parse('0'), /less than/);
+
+  const withZero = byteSize(1, 1024, 'no limit');
+  assert.equal(withZero.parse('0'), 0);
+  assert.equal(withZero.parse('1kb'), 1024);
+  assert.match(withZero.allowed, /; 0 for no limit$/);
 });
 
 test('a list is split at commas, without blanks and empty values', () => {
