@@ -3,26 +3,13 @@ import { createHash } from 'node:crypto';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { EndOfBytes } from '../helpers/byte-reader.ts';
-import { assertErrorAnswer, type ProxiedCase, startProxiedApp } from '../helpers/proxied-app.ts';
+import { readOneBody } from '../helpers/one-body.ts';
+import { assertErrorAnswer, startProxiedApp } from '../helpers/proxied-app.ts';
 import { connectRaw } from '../helpers/raw-socket.ts';
 import { eachRequest, respond, startScriptedApp } from '../helpers/scripted-app.ts';
 import { startUwsrp } from '../helpers/uwsrp.ts';
 
 const head = (framing: string) => `POST /upload HTTP/1.1\r\nHost: a.example\r\n${framing}\r\n\r\n`;
-
-/** The app reads one body. The function that this gives waits for how that ends. */
-async function readOneBody(run: ProxiedCase): Promise<() => Promise<unknown>> {
-  let ending: Promise<unknown> | undefined;
-  await run.script(async (connection) => {
-    const request = await connection.readRequestHead();
-    ending = connection.readRequestBody(request, 10_000).catch((error: unknown) => error);
-    await ending;
-  });
-  return async () => {
-    await run.app.until((app) => app.requests === 1, 'the request');
-    return ending;
-  };
-}
 
 test('UWSRP_UPLOAD_IDLE_TIMEOUT', { concurrency: true }, async (t) => {
   await Promise.all([
