@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { spawn } from 'node:child_process';
-import { once } from 'node:events';
-import { type TestContext, test } from 'node:test';
+import { test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
+import { startDeafApp } from '../helpers/deaf-app.ts';
 import { request } from '../helpers/http.ts';
 import { answerOnce, assertErrorAnswer, GET, startProxiedApp } from '../helpers/proxied-app.ts';
 import { connectRaw } from '../helpers/raw-socket.ts';
@@ -190,27 +189,9 @@ test('UWSRP_APP_CONNECTIONS and UWSRP_APP_QUEUE_TIMEOUT', async (t) => {
   });
 });
 
-/** A listener whose process is stopped: its queue takes two connections more, and then no connect is answered. */
-async function startDeafListener(t: TestContext): Promise<{ port: number; stop(): Promise<void> }> {
-  const script = `const server = require('node:net').createServer();
-    server.listen({ host: '127.0.0.1', port: 0, backlog: 1 }, () => console.log(server.address().port));`;
-  const child = spawn(process.execPath, ['-e', script], { stdio: ['ignore', 'pipe', 'inherit'] });
-  t.after(() => child.kill('SIGKILL'));
-  const [chunk] = (await once(child.stdout, 'data')) as [Buffer];
-  const port = Number(chunk.toString());
-  return {
-    port,
-    async stop() {
-      child.kill('SIGSTOP');
-      for (let index = 0; index < 4; index += 1) void connectRaw(port, t).catch(() => {});
-    },
-  };
-}
-
 test('UWSRP_CONNECT_TIMEOUT: answers 502 when a connection to the app does not open in time', async (t) => {
-  const listener = await startDeafListener(t);
-  const uwsrp = await startUwsrp(t, { appPort: listener.port, env: { UWSRP_CONNECT_TIMEOUT: '300ms' } });
-  await listener.stop();
+  const { port } = await startDeafApp(t);
+  const uwsrp = await startUwsrp(t, { appPort: port, env: { UWSRP_CONNECT_TIMEOUT: '300ms' } });
   const client = await connectRaw(uwsrp.port, t);
   client.send(GET);
   assertErrorAnswer(await client.readResponse(), 502);
