@@ -114,10 +114,12 @@ async function stopInOrder(
   if (stop.aborted) {
     await Promise.race([sleep(config.drainDelayMs), supervisor.ended]);
     edge.stopListening();
+    edge.closeWebSockets();
     await Promise.race([edge.whenIdle(), sleep(config.drainTimeoutMs), supervisor.ended]);
     supervisor.terminate();
   } else {
     edge.stopListening();
+    edge.closeWebSockets();
   }
 
   const end = await supervisor.ended;

@@ -1,7 +1,8 @@
 import { createServer } from 'node:net';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { UwsrpError } from '../lib/errors.ts';
+import { type ErrorCode, UwsrpError } from '../lib/errors.ts';
+import type { UpstreamTarget } from '../lib/upstream-target.ts';
 import { requestFraming } from '../proxy/framing.ts';
 import { parseConnection } from '../proxy/hop-by-hop.ts';
 import type { Pipeline } from '../proxy/pipeline.ts';
@@ -24,6 +25,9 @@ import {
   type TemplatedApp,
   uWS,
 } from './uws.ts';
+import { type GateHost, WebSocketGate } from './websocket-gate.ts';
+import { WebSocketRelays, webSocketOptions } from './websocket-relays.ts';
+import { judgeUpgrade } from './websocket-request.ts';
 
 export interface EdgeOptions {
   readonly config: Config;
@@ -33,11 +37,15 @@ export interface EdgeOptions {
 }
 
 /** The public side: listens on `$PORT` and takes every request through the pipeline, to the app and back. */
-export class Edge implements ExchangeHost {
+export class Edge implements ExchangeHost, GateHost {
+  readonly log: Logger;
+  readonly pipeline: Pipeline;
   readonly pool: UpstreamPool;
   readonly #options: EdgeOptions;
   readonly #app: TemplatedApp;
-  readonly #reader: RequestReader;
+  readonly reader: RequestReader;
+  readonly #gate: WebSocketGate;
+  readonly #webSockets: WebSocketRelays;
   readonly #keepAlivePolicy: KeepAlivePolicy;
   readonly #keepAlive: KeepAlive | undefined;
   #isDraining = false;
@@ -48,8 +56,10 @@ export class Edge implements ExchangeHost {
 
   constructor(options: EdgeOptions) {
     this.#options = options;
+    this.log = options.log;
+    this.pipeline = options.pipeline;
     this.pool = options.pool;
-    this.#reader = new RequestReader(options.pipeline, options.config.clientIpHeader);
+    this.reader = new RequestReader(options.pipeline, options.config.clientIpHeader);
     this.#uploads = new UploadWatch(options.config);
     this.#app = uWS.App();
     const { config } = options;
@@ -58,7 +68,9 @@ export class Edge implements ExchangeHost {
       const limits = { timeoutMs: config.keepAliveTimeoutMs, maxConnections: config.keepAliveMax };
       this.#keepAlive = new KeepAlive(this.#app, limits);
     }
-    this.#app.any('/*', (res, req) => this.#onRequest(res, req));
+    this.#gate = new WebSocketGate(this);
+    this.#webSockets = new WebSocketRelays(this.#gate, webSocketOptions(config));
+    this.#webSockets.register(this.#app, (res, req) => this.#onRequest(res, req));
   }
 
   /** Requests that have no whole answer yet. */
@@ -100,32 +112,68 @@ export class Edge implements ExchangeHost {
     this.#listenSocket = undefined;
   }
 
-  /** Resolves as soon as no request is in flight. */
+  /** Closes every WebSocket with 1001 (RFC 6455 section 7.4.1), on both sides; new ones are refused. */
+  closeWebSockets(): void {
+    void this.#webSockets.closeAll();
+  }
+
+  /** Resolves as soon as no request is in flight and, once they are being closed, no WebSocket is left. */
   async whenIdle(): Promise<void> {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
+    if (this.#isDraining) await this.#webSockets.whenEmpty();
   }
 
   /** Cuts every connection. */
   close(): void {
     this.stopListening();
+    this.#webSockets.terminateAll();
     this.#app.close();
   }
 
-  onExchangeEnd(outcome: ExchangeOutcome): void {
-    const { request, status, error } = outcome;
-    if (error !== undefined) this.#logFailure(request.method, request.path, status, error.code, error.message);
-    if (request.kept !== undefined) {
-      if (outcome.leavesIdle) this.#keepAlive!.onIdle(request.kept);
-      else this.#keepAlive!.forget(request.kept);
-    }
+  target(): UpstreamTarget {
+    return this.pool.target;
+  }
+
+  forgetConnection(res: HttpResponse, peer: string): void {
+    const kept = this.#keepAlive?.onRequest(res, peer);
+    if (kept !== undefined) this.#keepAlive!.forget(kept);
+  }
+
+  onAnswering(): void {
+    this.#inFlight += 1;
+  }
+
+  onAnswered(): void {
     this.#inFlight -= 1;
     if (this.#inFlight === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
+  onFailure(method: string, path: string, status: number, code: ErrorCode, reason: string): void {
+    // The query is left out: it may hold secrets.
+    this.log[status >= 500 ? 'warn' : 'info']({ method, path, status, code, reason }, 'request failed');
+  }
+
+  onExchangeEnd(outcome: ExchangeOutcome): void {
+    const { request, status, error } = outcome;
+    if (error !== undefined) this.onFailure(request.method, request.path, status, error.code, error.message);
+    if (request.kept !== undefined) {
+      if (outcome.leavesIdle) this.#keepAlive!.onIdle(request.kept);
+      else this.#keepAlive!.forget(request.kept);
+    }
+    this.onAnswered();
+  }
+
   #onRequest(res: HttpResponse, req: HttpRequest): void {
-    const { pipeline } = this.#options;
-    const reader = this.#reader;
+    const { pipeline, reader } = this;
     reader.read(res, req);
+    if (reader.upgrade !== undefined) {
+      // What uWebSockets.js does not take for a handshake may be a bad one all the same.
+      const verdict = judgeUpgrade(req);
+      if (verdict !== 'none' && verdict !== 'valid') {
+        this.#gate.refuseRequest(res, req, verdict);
+        return;
+      }
+    }
     const framing = requestFraming(reader.contentLength, reader.transferEncoding);
     const isHeadRequest = reader.method === 'HEAD';
     const wantsClose = parseConnection(reader.connection).close;
@@ -137,7 +185,7 @@ export class Edge implements ExchangeHost {
     if (answer !== undefined) {
       const { refusal } = answer;
       if (refusal !== undefined)
-        this.#logFailure(reader.method, reader.path, answer.status, refusal.code, refusal.reason);
+        this.onFailure(reader.method, reader.path, answer.status, refusal.code, refusal.reason);
       if (refusal !== undefined && hasBody) {
         sendLastAnswer(res, answer, isHeadRequest);
         const body = new RequestBody(res, framing.kind === 'chunked', this.#uploads);
@@ -171,13 +219,8 @@ export class Edge implements ExchangeHost {
       kept,
     };
     const body = hasBody ? new RequestBody(res, framing.kind === 'chunked', this.#uploads) : undefined;
-    this.#inFlight += 1;
+    this.onAnswering();
     new HttpExchange(this, res, request, body).start();
-  }
-
-  #logFailure(method: string, path: string, status: number, code: string, reason: string): void {
-    // The query is left out: it may hold secrets.
-    this.#options.log[status >= 500 ? 'warn' : 'info']({ method, path, status, code, reason }, 'request failed');
   }
 }
 

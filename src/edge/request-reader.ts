@@ -42,6 +42,8 @@ export class RequestReader implements IncomingRequest {
   expect: string | undefined;
   accept: string | undefined;
   upgrade: string | undefined;
+  /** The subprotocols that a WebSocket client offers. */
+  webSocketProtocol: string | undefined;
 
   readonly #pipeline: Pipeline;
   readonly #clientIpHeader: string | undefined;
@@ -80,6 +82,7 @@ export class RequestReader implements IncomingRequest {
     this.expect = undefined;
     this.accept = undefined;
     this.upgrade = undefined;
+    this.webSocketProtocol = undefined;
     if (this.#exactNames.size > 0) this.#exactNames.clear();
     this.#req = req;
     req.forEach(this.#onField);
@@ -135,6 +138,9 @@ export class RequestReader implements IncomingRequest {
         break;
       case 'accept':
         this.accept = join(this.accept, value);
+        break;
+      case 'sec-websocket-protocol':
+        this.webSocketProtocol = join(this.webSocketProtocol, value);
         break;
     }
     if (name === this.#clientIpHeader) this.clientIp = join(this.clientIp, value);

@@ -16,7 +16,8 @@ export type UpgradeVerdict = 'none' | 'valid' | 'BAD_REQUEST' | 'UPGRADE_REQUIRE
 export function judgeUpgrade(req: HttpRequest): UpgradeVerdict {
   const upgrade = req.getHeader('upgrade');
   if (upgrade === '' || !hasElement(upgrade, 'websocket') || !asksForUpgrade(req)) return 'none';
-  if (req.getMethod() !== 'get') return 'BAD_REQUEST';
+  // Not getMethod(), which turns the method into lower case for whoever reads it afterwards.
+  if (req.getCaseSensitiveMethod() !== 'GET') return 'BAD_REQUEST';
   // A body would be read as frames, or as the next request, by one of the two hops.
   if (req.getHeader('transfer-encoding') !== '') return 'BAD_REQUEST';
   const length = req.getHeader('content-length');

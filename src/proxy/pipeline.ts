@@ -80,6 +80,9 @@ export function errorAnswer(code: Refusal['code'], accept: string | undefined): 
     ['Cache-Control', 'no-store'],
   ];
   if (retryAfter !== undefined) fields.push(['Retry-After', retryAfter]);
+  // RFC 6455 section 4.2.2: the answer names the version that is understood.
+  if (code === 'UPGRADE_REQUIRED')
+    fields.push(['Upgrade', 'websocket'], ['Connection', 'upgrade'], ['Sec-WebSocket-Version', '13']);
   return { status, statusLine: `${status} ${reason}`, fields, body };
 }
 

@@ -75,6 +75,11 @@ export class UpstreamPool implements ConnectionOwner {
     this.#sweepIntervalMs = Math.min(SWEEP_INTERVAL_MS, Math.max(SHORTEST_SWEEP_INTERVAL_MS, shortestMs / 4));
   }
 
+  /** Where the app listens. */
+  get target(): UpstreamTarget {
+    return this.#options.target;
+  }
+
   get counters(): PoolCounters {
     return {
       inUse: this.#inUse.size,
