@@ -14,11 +14,11 @@ const HANDSHAKE: readonly Field[] = [
 ];
 
 /** The handshake with fields replaced (undefined: left out) and others after it. */
-function judge(changes: Record<string, string | undefined> = {}, more: readonly Field[] = [], method = 'get') {
+function judge(changes: Record<string, string | undefined> = {}, more: readonly Field[] = [], method = 'GET') {
   const fields = HANDSHAKE.map(([name, value]) => [name, name in changes ? changes[name] : value] as const);
   const all = [...fields.filter((field): field is Field => field[1] !== undefined), ...more];
   const request = {
-    getMethod: () => method,
+    getCaseSensitiveMethod: () => method,
     getHeader: (name: string) => all.find(([key]) => key === name)?.[1] ?? '',
     forEach: (each: (name: string, value: string) => void) => {
       for (const [name, value] of all) each(name, value);
@@ -54,7 +54,7 @@ test('a handshake of another version is told which one is known', () => {
 });
 
 test('a malformed handshake is refused: method, key, body', () => {
-  assert.equal(judge({}, [], 'post'), 'BAD_REQUEST');
+  assert.equal(judge({}, [], 'POST'), 'BAD_REQUEST');
   assert.equal(judge({ 'sec-websocket-key': undefined }), 'BAD_REQUEST');
   assert.equal(judge({ 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQ=' }), 'BAD_REQUEST');
   assert.equal(judge({ 'sec-websocket-key': 'dGhlIHNhbXBsZSBub25jZQAA' }), 'BAD_REQUEST', '18 bytes');
