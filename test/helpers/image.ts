@@ -153,9 +153,11 @@ export class ImageContainer {
     return withTimeout(this.#ended, () => `the container to end\n${this.output()}`, ms);
   }
 
-  /** Runs a command in the running container: code and both streams. */
-  exec(command: readonly string[]): Promise<Run> {
-    return docker('exec', this.#raw.id, ...command);
+  /** Runs a command in the running container and gives its stdout; fails when it fails. */
+  async exec(...command: readonly string[]): Promise<string> {
+    const { exitCode, stdout, stderr } = await docker('exec', this.#raw.id, ...command);
+    if (exitCode !== 0) throw new Error(`docker exec ${command.join(' ')} ended with ${exitCode}: ${stdout}${stderr}`);
+    return stdout;
   }
 
   /** What Docker knows of the container: `State.OOMKilled` and the like. */

@@ -39,8 +39,8 @@ test('runs the Procfile’s web process when no command is given, and npm start 
     [manifest, 'npm'],
   ] as const) {
     const container = await startImage(t, { files: [file, ...appFiles('node-http.js')] });
-    const { stdout } = await container.exec(['sh', '-c', 'cat /proc/[0-9]*/cmdline | tr "\\0" " "']);
-    match(stdout, new RegExp(`node node-http.js --from ${words}`));
+    const running = await container.exec('sh', '-c', 'cat /proc/[0-9]*/cmdline | tr "\\0" " "');
+    match(running, new RegExp(`node node-http.js --from ${words}`));
     await container.stop();
   }
 });
@@ -51,7 +51,7 @@ test('binds the public port only when the app listens', async (t) => {
   // Docker's own proxy takes the connection; behind it nobody listens yet, and the connection is cut.
   await rejects(request(container.address));
   const { commandPid } = container.logs()[0]!;
-  await container.exec(['sh', '-c', `kill -USR2 ${commandPid}`]);
+  await container.exec('sh', '-c', `kill -USR2 ${commandPid}`);
   await container.answering();
   ok(container.stdout.indexOf('app listens') < container.stdout.indexOf('listening on port 8080'));
 });
@@ -64,7 +64,7 @@ test('waits for a readiness path to answer well', async (t) => {
   });
   await container.waitForOutput('app listens');
   await rejects(request(container.address));
-  await container.exec(['touch', '/tmp/warm']);
+  await container.exec('touch', '/tmp/warm');
   await container.answering();
   strictEqual((await request(container.address)).status, 200);
 });
@@ -80,7 +80,7 @@ test('waits for a readiness file', async (t) => {
   const container = await spawnImage(t, { env, files: [app], command: ['node', 'app.js', 'now'] });
   await container.waitForOutput('app listens');
   await rejects(request(container.address));
-  await container.exec(['touch', '/tmp/warm']);
+  await container.exec('touch', '/tmp/warm');
   await container.answering();
 });
 

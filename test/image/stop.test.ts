@@ -1,9 +1,7 @@
-import { deepStrictEqual, match, ok, strictEqual } from 'node:assert/strict';
-import { readFileSync } from 'node:fs';
+import { match, ok, strictEqual } from 'node:assert/strict';
 import { test } from 'node:test';
 import { request } from '../helpers/http.ts';
-import { appFiles, type ImageContainer, type ImageFile, runImage, startImage } from '../helpers/image.ts';
-import { inRepository } from '../helpers/repository.ts';
+import { appFiles, type ImageContainer, startImage } from '../helpers/image.ts';
 
 const slow = { files: appFiles('slow-answer.js'), command: ['node', 'slow-answer.js'] };
 
@@ -19,23 +17,6 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
     match(container.stdout, new RegExp(`"signal":"${signal}"`));
   });
 }
-
-test('a signal to every process at once, as Heroku sends it, loses no request in 50 rounds', async (t) => {
-  const rounds: ImageFile = {
-    path: '/app/rounds.mjs',
-    content: readFileSync(inRepository('test', 'fixtures', 'stop-rounds.mjs')),
-  };
-  const run = await runImage(
-    t,
-    { env: { UWSRP_MODE: 'off' }, files: [rounds, ...slow.files], command: ['node', 'rounds.mjs', '50'] },
-    120_000,
-  );
-  const results = JSON.parse(run.stdout) as unknown[];
-  strictEqual(results.length, 50);
-  for (const result of results) {
-    deepStrictEqual(result, { status: 200, body: 'the whole answer', signalled: 3, code: 0 });
-  }
-});
 
 test('an app without a handler gives 143, and one that ignores SIGTERM is killed in time', async (t) => {
   const listen = 'require("http").createServer((_, answer) => answer.end()).listen(process.env.PORT, "127.0.0.1")';
@@ -61,8 +42,9 @@ test('tini reaps what the app leaves behind', async (t) => {
     // The inner shell ends at once, and its child becomes tini's; that ends, and nobody but tini waits for it.
     command: ['sh', '-c', '(sh -c "exit 0" &); (sleep 0.1 &); exec node node-http.js'],
   });
-  const zombies = async () => (await container.exec(['sh', '-c', 'cat /proc/[0-9]*/stat | grep -c ") Z "'])).stdout;
-  strictEqual(await zombies(), '0\n');
+  // `sed` and not `grep`: no match is no failure.
+  const zombies = await container.exec('sh', '-c', 'cat /proc/[0-9]*/stat | sed -n "/) Z /p"');
+  strictEqual(zombies, '');
   ok((await request(container.address, { path: '/status/200' })).status === 200);
 });
 
