@@ -9,6 +9,7 @@ import { request } from '../helpers/http.ts';
 import { appFiles, type ImageContainer, startImage } from '../helpers/image.ts';
 import { patternHash, patternOf } from '../helpers/pattern.ts';
 import { withTimeout } from '../helpers/timeout.ts';
+import { openWebSocket } from '../helpers/websocket.ts';
 
 const MB = 2 ** 20;
 const command = ['node', 'node-http.js'];
@@ -47,6 +48,16 @@ test('answers the health path by itself, in any scheme', async (t) => {
     (await request(container.address, { path: '/up', headers: { 'X-Forwarded-Proto': 'http' } })).status,
     200,
   );
+});
+
+test('WebSockets and HTTP share the port: the demo echoes', async (t) => {
+  const container = await startImage(t, { image: 'uwsrp/demo' });
+  strictEqual((await request(container.address)).status, 200);
+  const socket = await openWebSocket(t, `${container.url.replace('http', 'ws')}/api/echo`);
+  strictEqual((await socket.exchange('hello')).text, 'hello');
+  strictEqual((await socket.exchange(Buffer.from([0, 255, 1]))).isBinary, true);
+  await container.kill('SIGTERM');
+  strictEqual((await withTimeout(socket.closed, 'the WebSocket to be closed')).code, 1001);
 });
 
 async function downloadedHash(container: ImageContainer, path: string): Promise<string> {
