@@ -28,71 +28,110 @@ export class ResponseHead {
   }
 }
 
-// One pass proves the whole head: names are tokens, values hold no control bytes, every line ends in CRLF
-// (RFC 9110 section 5.6.2 and 5.5, RFC 9112 section 5). Folded lines fail, as section 5.2 allows.
-const TOKEN = "[!#$%&'*+\\-.^_`|~0-9A-Za-z]+";
-const ASCII_FIELDS = new RegExp(`^(?:${TOKEN}:[\\t\\x20-\\x7e]*\\r\\n)*$`);
-const LATIN1_FIELDS = new RegExp(`^(?:${TOKEN}:[\\t\\x20-\\x7e\\x80-\\xff]*\\r\\n)*$`);
-/** One line of a head or of a trailer section, with its CRLF. */
-export const FIELD_LINE = new RegExp(`^${TOKEN}:[\\t\\x20-\\x7e\\x80-\\xff]*\\r\\n$`);
-const STATUS_LINE = /^HTTP\/1\.[01] [1-9][0-9][0-9](?: [\t\x20-\x7e\x80-\xff]*)?$/;
-const CONTENT_LENGTH = /^[0-9]{1,16}$/;
+/** The head is not complete: its blank line is still to come. */
+export const INCOMPLETE = -1;
+
+const CR = 0x0d;
+const LF = 0x0a;
+const BLANK = 0x20;
+const TAB = 0x09;
+const COLON = 0x3a;
+
+/** 1 for the bytes of a token, of which names consist (RFC 9110 section 5.6.2). */
+const IS_TOKEN = new Uint8Array(256);
+for (const char of "!#$%&'*+-.^_`|~0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz") {
+  IS_TOKEN[char.charCodeAt(0)] = 1;
+}
+
+/** What a value or a reason may hold (RFC 9110 section 5.5): 1 for ASCII, 2 for the bytes above it. */
+const VALUE_KIND = new Uint8Array(256).fill(1, BLANK, 0x7f).fill(2, 0x80);
+VALUE_KIND[TAB] = 1;
+
+/** One line of a trailer section, with its CRLF. */
+export const FIELD_LINE = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+:[\t\x20-\x7e\x80-\xff]*\r\n$/;
+
+const WITHOUT_CR = 'a header line ends without CR';
+const VERSION = Buffer.from('HTTP/1.', 'latin1');
+/** `HTTP/1.1 200` and a CRLF. */
+const LEAST_STATUS_LINE = 14;
+const MAX_LENGTH_DIGITS = 16;
 
 /**
- * Reads a response head: `text` is everything from the status line to the last field's CRLF, without the blank line.
- * Fills `head` and returns undefined, or returns why the head is refused. Nothing is guessed: a framing that two
- * readers could understand in two ways is refused (RFC 9112 section 6.3).
+ * Reads the response head that begins at `start` of `buffer`, whose bytes end at `end`: one pass, byte by byte, in which
+ * every byte is proven before anything is made of it. Fills `head` and returns the position behind the blank line, or
+ * INCOMPLETE, or why the head is refused. Nothing is guessed: a framing that two readers could understand in two ways
+ * is refused (RFC 9112 section 6.3), and so are folded lines (section 5.2), and a CR or LF that stands alone.
  */
-export function parseResponseHead(text: string, head: ResponseHead): string | undefined {
-  const statusEnd = text.indexOf('\r\n');
-  const statusLine = text.slice(0, statusEnd);
-  if (!STATUS_LINE.test(statusLine)) return 'its status line is malformed';
-  const isHttp10 = statusLine.charCodeAt(7) === 0x30;
-  head.status = Number(statusLine.slice(9, 12));
-  head.statusLine = statusLine.length === 12 ? `${statusLine.slice(9)} ` : statusLine.slice(9);
+export function parseResponseHead(buffer: Buffer, start: number, end: number, head: ResponseHead): number | string {
+  const fieldsStart = parseStatusLine(buffer, start, end, head);
+  if (typeof fieldsStart === 'string' || fieldsStart === INCOMPLETE) return fieldsStart;
+  const isHttp10 = buffer[start + 7] === 0x30;
   head.contentLength = -1;
   head.isChunked = false;
   head.keepAlive = !isHttp10;
   head.keepAliveTimeout = -1;
   head.isEventStream = false;
   head.hasStrictTransportSecurity = false;
-  head.fields = '';
-
-  const start = statusEnd + 2;
-  const lines = text.slice(start);
-  head.isAscii = ASCII_FIELDS.test(lines);
-  if (!head.isAscii && !LATIN1_FIELDS.test(lines)) return 'a header line is malformed';
 
   let nominated: Set<string> | undefined;
   let hasClose = false;
   let hasUpgrade = false;
   let isEncoded = false;
   let hasTransferEncoding = false;
+  let kinds = 1;
   let kept = '';
-  let runStart = 0;
-  let position = 0;
-  while (position < lines.length) {
-    const colon = lines.indexOf(':', position);
-    const end = lines.indexOf('\r\n', colon);
+  let runStart = fieldsStart;
+  let position = fieldsStart;
+  for (;;) {
+    const line = position;
+    while (position < end && IS_TOKEN[buffer[position]!] === 1) position += 1;
+    if (position === end) return INCOMPLETE;
+    const colon = position;
+    if (buffer[colon] !== COLON || colon === line) {
+      if (colon === line && buffer[line] === LF) return WITHOUT_CR;
+      if (colon !== line || buffer[line] !== CR) return 'a header line is malformed';
+      if (line + 1 === end) return INCOMPLETE;
+      if (buffer[line + 1] !== LF) return 'a header line is malformed';
+      position = line + 2;
+      break;
+    }
+    position += 1;
+    while (position < end) {
+      const kind = VALUE_KIND[buffer[position]!]!;
+      if (kind === 0) break;
+      kinds |= kind;
+      position += 1;
+    }
+    if (position === end) return INCOMPLETE;
+    const lineEnd = position;
+    if (buffer[lineEnd] === LF) return WITHOUT_CR;
+    if (buffer[lineEnd] !== CR) return 'a header line is malformed';
+    if (lineEnd + 1 === end) return INCOMPLETE;
+    if (buffer[lineEnd + 1] !== LF) return 'a header line is malformed';
+    position = lineEnd + 2;
+
     let isKept = true;
     // Only names of these lengths mean anything here; all others pass unread.
-    switch (colon - position) {
+    switch (colon - line) {
       case 2:
-        isKept = !isName(lines, position, colon, 'te');
+        isKept = !isName(buffer, line, 'te');
         break;
       case 4:
         // uWebSockets.js always writes a Date of its own; the client gets one.
-        isKept = !isName(lines, position, colon, 'date');
+        isKept = !isName(buffer, line, 'date');
         break;
       case 7:
-        if (isName(lines, position, colon, 'upgrade')) hasUpgrade = true;
-        else isKept = !isName(lines, position, colon, 'trailer');
+        if (isName(buffer, line, 'upgrade')) hasUpgrade = true;
+        else isKept = !isName(buffer, line, 'trailer');
         break;
       case 10:
-        if (isName(lines, position, colon, 'connection')) {
+        if (isName(buffer, line, 'connection')) {
           isKept = false;
-          for (const option of lines.slice(colon + 1, end).split(',')) {
-            const name = trimmed(option, 0, option.length).toLowerCase();
+          for (const option of buffer
+            .toString('latin1', colon + 1, lineEnd)
+            .toLowerCase()
+            .split(',')) {
+            const name = trimmed(option);
             if (name === 'close') hasClose = true;
             else if (name === 'keep-alive') head.keepAlive = true;
             else if (name !== '' && name !== 'upgrade') {
@@ -100,55 +139,53 @@ export function parseResponseHead(text: string, head: ResponseHead): string | un
               nominated.add(name);
             }
           }
-        } else if (isName(lines, position, colon, 'keep-alive')) {
+        } else if (isName(buffer, line, 'keep-alive')) {
           isKept = false;
-          const timeout = /(?:^|[\s,])timeout=([0-9]{1,6})/i.exec(lines.slice(colon + 1, end));
+          const timeout = /(?:^|[\s,])timeout=([0-9]{1,6})/i.exec(buffer.toString('latin1', colon + 1, lineEnd));
           if (timeout) head.keepAliveTimeout = Number(timeout[1]);
         }
         break;
       case 12:
-        if (isName(lines, position, colon, 'content-type')) {
-          head.isEventStream = /^[\t ]*text\/event-stream(?![^\t ;])/i.test(lines.slice(colon + 1, end));
-        }
+        if (isName(buffer, line, 'content-type')) head.isEventStream = isEventStream(buffer, colon + 1, lineEnd);
         break;
       case 14:
-        if (isName(lines, position, colon, 'content-length')) {
+        if (isName(buffer, line, 'content-length')) {
           isKept = false;
-          const value = trimmed(lines, colon + 1, end);
           if (head.contentLength !== -1) return 'it has more than one Content-Length';
-          if (!CONTENT_LENGTH.test(value)) return 'its Content-Length is not a number';
-          head.contentLength = Number(value);
+          head.contentLength = parseLength(buffer, colon + 1, lineEnd);
+          if (head.contentLength === -1) return 'its Content-Length is not a number';
           if (!Number.isSafeInteger(head.contentLength)) return 'its Content-Length is too large';
         }
         break;
       case 16:
-        if (isName(lines, position, colon, 'content-encoding')) isEncoded = true;
-        else isKept = !isName(lines, position, colon, 'proxy-connection');
+        if (isName(buffer, line, 'content-encoding')) isEncoded = true;
+        else isKept = !isName(buffer, line, 'proxy-connection');
         break;
       case 17:
-        if (isName(lines, position, colon, 'transfer-encoding')) {
+        if (isName(buffer, line, 'transfer-encoding')) {
           isKept = false;
           if (hasTransferEncoding) return 'it has more than one Transfer-Encoding';
           hasTransferEncoding = true;
-          const coding = trimmed(lines, colon + 1, end);
+          const coding = trimmed(buffer.toString('latin1', colon + 1, lineEnd));
           if (coding.toLowerCase() !== 'chunked') return 'its Transfer-Encoding is not "chunked"';
         }
         break;
       case 18:
-        isKept = !isName(lines, position, colon, 'proxy-authenticate');
+        isKept = !isName(buffer, line, 'proxy-authenticate');
         break;
       case 25:
-        if (isName(lines, position, colon, 'strict-transport-security')) head.hasStrictTransportSecurity = true;
-        else isKept = !isName(lines, position, colon, 'proxy-authentication-info');
+        if (isName(buffer, line, 'strict-transport-security')) head.hasStrictTransportSecurity = true;
+        else isKept = !isName(buffer, line, 'proxy-authentication-info');
         break;
     }
     if (!isKept) {
-      if (position > runStart) kept += lines.slice(runStart, position);
-      runStart = end + 2;
+      if (line > runStart) kept += buffer.toString('latin1', runStart, line);
+      runStart = position;
     }
-    position = end + 2;
   }
-  if (runStart < lines.length) kept += lines.slice(runStart);
+  const behindFields = position - 2;
+  if (behindFields > runStart) kept += buffer.toString('latin1', runStart, behindFields);
+  head.isAscii = kinds === 1;
 
   // RFC 9112 section 9.3: close goes before keep-alive, wherever each stands.
   if (hasClose) head.keepAlive = false;
@@ -172,29 +209,95 @@ export function parseResponseHead(text: string, head: ResponseHead): string | un
   }
   if (isUpgradeRequired) kept += 'Connection: upgrade\r\n';
 
-  head.isEventStream &&= !isEncoded;
-  head.fields = kept.endsWith('\r\n') ? kept.slice(0, -2) : kept;
-  return undefined;
+  if (isEncoded) head.isEventStream = false;
+  head.fields = kept === '' ? kept : kept.slice(0, -2);
+  return position;
 }
 
-function isName(text: string, start: number, end: number, lowerCaseName: string): boolean {
-  return text.slice(start, end).toLowerCase() === lowerCaseName;
+/** `HTTP-version SP status-code [ SP reason-phrase ] CRLF` (RFC 9112 section 4); garbage is refused at its first byte. */
+function parseStatusLine(buffer: Buffer, start: number, end: number, head: ResponseHead): number | string {
+  for (let i = 0; i < VERSION.length; i += 1) {
+    if (start + i === end) return INCOMPLETE;
+    if (buffer[start + i] !== VERSION[i]) return 'its status line is malformed';
+  }
+  if (end - start < LEAST_STATUS_LINE) return INCOMPLETE;
+  const minor = buffer[start + 7]!;
+  const hundreds = buffer[start + 9]! - 0x30;
+  const tens = buffer[start + 10]! - 0x30;
+  const ones = buffer[start + 11]! - 0x30;
+  const isCode = hundreds >= 1 && hundreds <= 9 && tens >= 0 && tens <= 9 && ones >= 0 && ones <= 9;
+  if ((minor !== 0x30 && minor !== 0x31) || buffer[start + 8] !== BLANK || !isCode)
+    return 'its status line is malformed';
+
+  const behindCode = start + 12;
+  let position = behindCode;
+  if (buffer[position] === BLANK) {
+    while (position < end && VALUE_KIND[buffer[position]!] !== 0) position += 1;
+    if (position === end) return INCOMPLETE;
+  }
+  if (buffer[position] !== CR) return 'its status line is malformed';
+  if (position + 1 === end) return INCOMPLETE;
+  if (buffer[position + 1] !== LF) return 'its status line is malformed';
+
+  head.status = hundreds * 100 + tens * 10 + ones;
+  if (position === behindCode) head.statusLine = `${head.status} `;
+  else if (head.status === 200 && isOk(buffer, behindCode + 1, position)) head.statusLine = '200 OK';
+  else head.statusLine = buffer.toString('latin1', start + 9, position);
+  return position + 2;
+}
+
+/** Nearly every response says this: no string has to be made for it. */
+function isOk(buffer: Buffer, start: number, end: number): boolean {
+  return end - start === 2 && buffer[start] === 0x4f && buffer[start + 1] === 0x4b;
+}
+
+/** Whether the token at `start` is this name; the caller knows that it has the same length. */
+function isName(buffer: Buffer, start: number, lowerCaseName: string): boolean {
+  for (let i = 0; i < lowerCaseName.length; i += 1) {
+    // Sets the bit that tells lower case from upper; no byte of a token but a letter becomes a letter by it.
+    if ((buffer[start + i]! | 0x20) !== lowerCaseName.charCodeAt(i)) return false;
+  }
+  return true;
+}
+
+/** Digits with blanks around them, nothing else (RFC 9110 section 8.6); -1 for anything else. */
+function parseLength(buffer: Buffer, start: number, end: number): number {
+  let first = start;
+  let behind = end;
+  while (first < behind && isBlank(buffer[first]!)) first += 1;
+  while (behind > first && isBlank(buffer[behind - 1]!)) behind -= 1;
+  if (behind === first || behind - first > MAX_LENGTH_DIGITS) return -1;
+  let length = 0;
+  for (let i = first; i < behind; i += 1) {
+    const digit = buffer[i]! - 0x30;
+    if (digit < 0 || digit > 9) return -1;
+    length = length * 10 + digit;
+  }
+  return length;
+}
+
+/** A first look at the bytes, since nearly every response has another type. */
+function isEventStream(buffer: Buffer, start: number, end: number): boolean {
+  let first = start;
+  while (first < end && isBlank(buffer[first]!)) first += 1;
+  if (end - first < 17 || (buffer[first + 5]! | 0x20) !== 0x65) return false;
+  return /^text\/event-stream(?![^\t ;])/i.test(buffer.toString('latin1', first, end));
 }
 
 /**
- * The value between two positions without the blanks around it (RFC 9110 section 5.6.3). `trim()` would also take 0xA0,
- * which is no blank here; a regular expression would be quadratic in a run of blanks.
+ * A text without the blanks around it (RFC 9110 section 5.6.3). `trim()` would also take 0xA0, which is no blank here; a
+ * regular expression would be quadratic in a run of blanks.
  */
-function trimmed(text: string, start: number, end: number): string {
-  let first = start;
-  let behind = end;
+function trimmed(text: string): string {
+  let first = 0;
+  let behind = text.length;
   while (first < behind && isBlank(text.charCodeAt(first))) first += 1;
   while (behind > first && isBlank(text.charCodeAt(behind - 1))) behind -= 1;
   return text.slice(first, behind);
 }
 
 function isBlank(char: number): boolean {
-  return char === 0x20 || char === 0x09;
+  return char === BLANK || char === TAB;
 }
 
 /** Leaves out the lines whose name is in `names` (lower case): what the app's Connection field nominated. */

@@ -1,4 +1,4 @@
-import { FIELD_LINE, parseResponseHead, ResponseHead } from './response-head.ts';
+import { FIELD_LINE, INCOMPLETE, parseResponseHead, ResponseHead } from './response-head.ts';
 
 /** What a ResponseParser tells while it reads. */
 export interface ResponseSink {
@@ -21,6 +21,8 @@ export const DEFAULT_RESPONSE_LIMITS: ResponseLimits = { maxHeadBytes: 256 * 102
 const MAX_CHUNK_LINE_BYTES = 4096;
 
 const HEAD_START = Buffer.from('HTTP/1.', 'latin1');
+/** Even the blank line does not complete such a head. */
+const TOO_SHORT = 'its status line is malformed';
 const EMPTY = Buffer.alloc(0);
 const CR = 0x0d;
 const LF = 0x0a;
@@ -100,11 +102,11 @@ export class ResponseParser {
   }
 
   /**
-   * Reads `data`. Returns how many bytes belonged to the expected response (less than all: the app sent more than it
-   * announced), or the reason why the response is refused, after which the parser is dead.
+   * Reads the first `end` bytes of `data`. Returns how many belonged to the expected response (less than all: the app
+   * sent more than it announced), or the reason why the response is refused, after which the parser is dead.
    */
-  execute(data: Buffer): number | string {
-    const result = this.#execute(data);
+  execute(data: Buffer, end: number = data.length): number | string {
+    const result = this.#execute(data, end);
     if (typeof result === 'string') this.#state = 'failed';
     return result;
   }
@@ -124,41 +126,42 @@ export class ResponseParser {
     return missing;
   }
 
-  #execute(data: Buffer): number | string {
+  #execute(data: Buffer, end: number): number | string {
     let position = 0;
-    while (position < data.length) {
+    while (position < end) {
       switch (this.#state) {
         case 'idle':
           return position;
         case 'failed':
           return 'the connection is not in use any more';
         case 'head': {
-          const next = this.#readHead(data, position);
+          const next =
+            this.#heldBytes === 0 ? this.#readHead(data, position, end) : this.#readHeldHead(data, position, end);
           if (typeof next === 'string') return next;
           position = next;
           break;
         }
         case 'body-length': {
-          const end = Math.min(data.length, position + this.#remaining);
-          this.#remaining -= end - position;
-          this.#sink!.onBody(position === 0 && end === data.length ? data : data.subarray(position, end));
-          position = end;
+          const bodyEnd = Math.min(end, position + this.#remaining);
+          this.#remaining -= bodyEnd - position;
+          this.#sink!.onBody(data.subarray(position, bodyEnd));
+          position = bodyEnd;
           if (this.#remaining === 0) this.#end();
           break;
         }
         case 'body-close':
-          this.#sink!.onBody(position === 0 ? data : data.subarray(position));
-          return data.length;
-        case 'chunk-data': {
-          const end = Math.min(data.length, position + this.#remaining);
-          this.#remaining -= end - position;
           this.#sink!.onBody(data.subarray(position, end));
-          position = end;
+          return end;
+        case 'chunk-data': {
+          const chunkEnd = Math.min(end, position + this.#remaining);
+          this.#remaining -= chunkEnd - position;
+          this.#sink!.onBody(data.subarray(position, chunkEnd));
+          position = chunkEnd;
           if (this.#remaining === 0) this.#state = 'chunk-data-cr';
           break;
         }
         case 'trailer': {
-          const next = this.#readTrailer(data, position);
+          const next = this.#readTrailer(data, position, end);
           if (typeof next === 'string') return next;
           position = next;
           break;
@@ -173,29 +176,44 @@ export class ResponseParser {
     return position;
   }
 
-  /** Returns the position behind the head, or behind all data when the head is not complete. */
-  #readHead(data: Buffer, position: number): number | string {
+  /** A head that begins in this read, and nearly always ends in it. Returns the position behind what was read. */
+  #readHead(data: Buffer, position: number, end: number): number | string {
+    const next = parseResponseHead(data, position, end, this.#head);
+    if (typeof next === 'number' && next !== INCOMPLETE) {
+      if (next - position > this.#limits.maxHeadBytes) return this.#tooLarge();
+      return this.#startBody() ?? next;
+    }
+    const read = data.subarray(position, end);
+    const blankLine = read.indexOf('\r\n\r\n', 0, 'latin1');
+    if ((blankLine === -1 ? read.length : blankLine + 4) > this.#limits.maxHeadBytes) return this.#tooLarge();
+    // However a head is split into reads, it is judged when its blank line is there.
+    if (blankLine !== -1) return typeof next === 'string' ? next : TOO_SHORT;
+    this.#hold(data, position, end);
+    return checkPartialHead(read, 0, 0) ?? end;
+  }
+
+  /**
+   * More of a head that began in an earlier read. It is read as a whole when its blank line is there, and not with each
+   * further read, which would be quadratic.
+   */
+  #readHeldHead(data: Buffer, position: number, end: number): number | string {
     const heldBefore = this.#heldBytes;
-    let buffer = data;
-    let start = position;
-    let unread = position;
-    if (heldBefore > 0) {
-      this.#hold(data, position, data.length);
-      buffer = this.#held.subarray(0, this.#heldBytes);
-      start = 0;
-      // The blank line may be split over two reads.
-      unread = Math.max(0, heldBefore - 3);
-    }
-    const end = buffer.indexOf('\r\n\r\n', unread, 'latin1');
-    const headBytes = (end === -1 ? buffer.length : end + 4) - start;
-    if (headBytes > this.#limits.maxHeadBytes) return `its head is larger than ${this.#limits.maxHeadBytes} bytes`;
-    if (end === -1) {
-      if (heldBefore === 0) this.#hold(data, position, data.length);
-      return checkPartialHead(buffer, start, unread) ?? data.length;
-    }
+    this.#hold(data, position, end);
+    const buffer = this.#held.subarray(0, this.#heldBytes);
+    // The blank line may be split over two reads.
+    const unread = Math.max(0, heldBefore - 3);
+    const blankLine = buffer.indexOf('\r\n\r\n', unread, 'latin1');
+    const headBytes = blankLine === -1 ? buffer.length : blankLine + 4;
+    if (headBytes > this.#limits.maxHeadBytes) return this.#tooLarge();
+    if (blankLine === -1) return checkPartialHead(buffer, 0, unread) ?? end;
     this.#releaseHeld();
-    const problem = parseResponseHead(buffer.toString('latin1', start, end + 2), this.#head) ?? this.#startBody();
-    return problem ?? position + headBytes - heldBefore;
+    const next = parseResponseHead(buffer, 0, headBytes, this.#head);
+    if (typeof next === 'string') return next;
+    return next === INCOMPLETE ? TOO_SHORT : (this.#startBody() ?? position + next - heldBefore);
+  }
+
+  #tooLarge(): string {
+    return `its head is larger than ${this.#limits.maxHeadBytes} bytes`;
   }
 
   /** Copies a part of a read that is not understood yet. The memory doubles, or many small reads would be quadratic. */
@@ -311,9 +329,10 @@ export class ResponseParser {
   }
 
   /** Reads one line of the trailer section; its fields are dropped (RFC 9110 section 6.5.1 allows it). */
-  #readTrailer(data: Buffer, position: number): number | string {
-    const lf = data.indexOf(LF, position);
-    const end = lf === -1 ? data.length : lf + 1;
+  #readTrailer(data: Buffer, position: number, readEnd: number): number | string {
+    const found = data.indexOf(LF, position);
+    const lf = found < readEnd ? found : -1;
+    const end = lf === -1 ? readEnd : lf + 1;
     this.#extraBytes += end - position;
     if (this.#extraBytes > this.#limits.maxHeadBytes) return 'its trailers are too large';
     if (lf === -1) {

@@ -106,8 +106,10 @@ export class UpstreamConnection {
       this.#socket.cork();
       setImmediate(() => this.#socket.uncork());
       this.#owner.onUploadStart();
+      this.#socket.write(exchange.requestHead, 'latin1');
+    } else {
+      this.#socket.writeHead(exchange.requestHead);
     }
-    this.#socket.write(exchange.requestHead, 'latin1');
     exchange.onAssigned(this);
   }
 
@@ -176,7 +178,7 @@ export class UpstreamConnection {
       return false;
     }
     this.#hasResponseBytes = true;
-    const result = this.#parser.execute(readBuffer.subarray(0, bytes));
+    const result = this.#parser.execute(readBuffer, bytes);
     if (this.#isClosed) return false;
     if (typeof result === 'string') {
       this.#fail(new UwsrpError('UPSTREAM_INVALID', `the app's response is refused: ${result}`));
