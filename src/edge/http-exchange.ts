@@ -130,15 +130,31 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
 
   onEnd(): void {
     const body = this.#body;
-    if (body !== undefined && !body.isComplete && this.#relay.status < 300) {
-      // uWebSockets.js drops the rest of a request once its response is complete. An app that answers while it goes on
-      // reading is to get the whole body, so the end waits for it. An error or a redirect is what the client waits for.
-      this.#isEndHeld = true;
-      this.#relay.keepChunks();
-      body.onComplete = () => this.#relay.onEnd();
-      return;
+    if (body !== undefined && !body.isComplete) {
+      if (this.#relay.status < 300) {
+        this.#holdEnd(body);
+        return;
+      }
+      // An error or a redirect is what the client waits for; the app gets no more of the body.
+      this.#leaveApp();
     }
     body?.dropRest();
+    this.#finishAnswer();
+  }
+
+  /**
+   * uWebSockets.js drops the rest of a request once its response is complete. An app that answers while it goes on
+   * reading is to get the whole body, so the end waits for it.
+   */
+  #holdEnd(body: RequestBody): void {
+    this.#isEndHeld = true;
+    this.#relay.keepChunks();
+    body.onComplete = () => this.#finishAnswer();
+  }
+
+  /** The connection is free, and may serve another exchange long before a slow client has all of this answer. */
+  #finishAnswer(): void {
+    this.#connection = undefined;
     this.#relay.onEnd();
   }
 

@@ -86,6 +86,8 @@ export class ResponseRelay implements ResponseSink {
 
   onEnd(): void {
     this.#isEnded = true;
+    // Nothing more comes from it for us: to hold it back would hold back somebody else's answer.
+    this.#source = undefined;
     this.#write();
   }
 

@@ -37,7 +37,7 @@ const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
  * it: a response that leaves any question about where the next one begins closes the connection.
  */
 export class UpstreamConnection {
-  /** Whether an earlier exchange was completed here: only then can a lost one be the app's idle close. */
+  /** Whether it was used or idle before: only then can a lost exchange be the app's idle close. */
   isReused = false;
   /** When it became idle, in the pool's clock. */
   idleSince = 0;
@@ -53,6 +53,7 @@ export class UpstreamConnection {
   #isResponseDone = true;
   #hasResponseBytes = false;
   #isConnected = false;
+  #isPaused = false;
   #isClosed = false;
   /** Since when the app has owed the first byte of a response, as far as the sweeps have seen; -1 while it owes none. */
   #silentSince = -1;
@@ -73,7 +74,7 @@ export class UpstreamConnection {
     this.#socket.on('error', (cause) => this.#onError(cause));
     this.#socket.on('close', () => this.#close('the connection was closed'));
     this.#connectTimer = setTimeout(() => {
-      this.#fail(
+      this.fail(
         new UwsrpError(
           'UPSTREAM_REFUSED',
           `no connection to ${formatTarget(target)} in ${options.connectTimeoutMs} ms (UWSRP_CONNECT_TIMEOUT)`,
@@ -104,7 +105,7 @@ export class UpstreamConnection {
     if (exchange.hasRequestBody) {
       // The first bytes of the body come in this turn of the event loop, if they came with the head: one write for both.
       this.#socket.cork();
-      setImmediate(() => this.#socket.uncork());
+      setImmediate(this.#uncork);
       this.#owner.onUploadStart();
       this.#socket.write(exchange.requestHead, 'latin1');
     } else {
@@ -125,15 +126,19 @@ export class UpstreamConnection {
     this.#silentSince = -1;
     this.#owner.onUploadEnd();
     // The response may have come first (RFC 9112 section 9.5): the connection waited only for this.
-    if (this.#isResponseDone && !this.#isClosed) this.#release();
+    if (this.#isResponseDone && !this.#isClosed) this.#settle();
   }
 
-  /** Stops reading from the app; it is held back by TCP. */
+  /** Stops reading from the app, which is held back by TCP, until the response is complete at the latest. */
   pauseReading(): void {
+    if (this.#isPaused || this.#isResponseDone) return;
+    this.#isPaused = true;
     this.#socket.pause();
   }
 
   resumeReading(): void {
+    if (!this.#isPaused) return;
+    this.#isPaused = false;
     this.#socket.resume();
   }
 
@@ -141,6 +146,24 @@ export class UpstreamConnection {
   abandon(): void {
     this.#exchange = undefined;
     this.#close('the exchange was given up');
+  }
+
+  /** Drops the connection for this reason, which the owner may tell the exchange. */
+  fail(error: UwsrpError): void {
+    if (this.#isClosed) return;
+    this.#isClosed = true;
+    clearTimeout(this.#connectTimer);
+    // An exchange with both halves done has nothing left to be told.
+    const exchange = this.#isResponseDone && this.#isRequestSent ? undefined : this.#exchange;
+    this.#exchange = undefined;
+    // It may be in the middle of a read.
+    this.#parser.stop();
+    this.#socket.destroy();
+    if (!this.#isRequestSent) {
+      this.#isRequestSent = true;
+      this.#owner.onUploadEnd();
+    }
+    this.#owner.onClosed(this, exchange, error);
   }
 
   /** Whether a lost exchange may be sent again: nothing of its response came, and the app may have closed idly. */
@@ -159,7 +182,7 @@ export class UpstreamConnection {
     if (this.#silentSince < 0) {
       this.#silentSince = now;
     } else if (now - this.#silentSince >= timeoutMs) {
-      this.#fail(
+      this.fail(
         new UwsrpError('UPSTREAM_TIMEOUT', `the app did not answer in ${timeoutMs} ms (UWSRP_RESPONSE_TIMEOUT)`),
       );
     }
@@ -181,25 +204,33 @@ export class UpstreamConnection {
     const result = this.#parser.execute(readBuffer, bytes);
     if (this.#isClosed) return false;
     if (typeof result === 'string') {
-      this.#fail(new UwsrpError('UPSTREAM_INVALID', `the app's response is refused: ${result}`));
+      this.fail(new UwsrpError('UPSTREAM_INVALID', `the app's response is refused: ${result}`));
       return false;
     }
     if (this.#parser.isIdle) {
       this.#isResponseDone = true;
-      // More bytes than the response has, or an app that wants to close: this response was the last one here.
-      if (result < bytes || !this.#parser.keepAlive) this.#close('the response was the last one');
-      else if (this.#isRequestSent) this.#release();
+      // Who held it back has nothing left to hold back; the next one, and the app's close, must be read.
+      if (this.#isPaused) this.resumeReading();
+      if (result < bytes) this.#close('the app sent more than its response');
+      else if (this.#isRequestSent) this.#settle();
     } else {
       this.#exchange?.onReadEnd();
     }
     return true;
   }
 
-  #release(): void {
+  /** Both halves of the exchange are done. */
+  #settle(): void {
+    if (!this.#parser.keepAlive || this.#socket.isBroken) {
+      this.#close('the response was the last one');
+      return;
+    }
     this.#exchange = undefined;
     this.isReused = true;
     this.#owner.onReusable(this);
   }
+
+  readonly #uncork = (): void => this.#socket.uncork();
 
   #onEnd(): void {
     const missing = this.#isResponseDone ? undefined : this.#parser.finish();
@@ -212,25 +243,10 @@ export class UpstreamConnection {
     const error = this.#isConnected
       ? new UwsrpError('UPSTREAM_CLOSED', `the connection to ${target} broke: ${cause.message}`, { cause })
       : new UwsrpError('UPSTREAM_REFUSED', `cannot connect to ${target}: ${cause.message}`, { cause });
-    this.#fail(error);
+    this.fail(error);
   }
 
   #close(reason: string): void {
-    this.#fail(new UwsrpError('UPSTREAM_CLOSED', reason));
-  }
-
-  #fail(error: UwsrpError): void {
-    if (this.#isClosed) return;
-    this.#isClosed = true;
-    clearTimeout(this.#connectTimer);
-    // An exchange with both halves done has nothing left to be told.
-    const exchange = this.#isResponseDone && this.#isRequestSent ? undefined : this.#exchange;
-    this.#exchange = undefined;
-    this.#socket.destroy();
-    if (!this.#isRequestSent) {
-      this.#isRequestSent = true;
-      this.#owner.onUploadEnd();
-    }
-    this.#owner.onClosed(this, exchange, error);
+    this.fail(new UwsrpError('UPSTREAM_CLOSED', reason));
   }
 }

@@ -19,9 +19,15 @@ export class UpstreamSocket extends Socket {
   /** Set for requests with a body. Without one there is no answer to lose, and the error is told at once. */
   outlivesWriteErrors = false;
   #isBroken = false;
+  #done: Done = ignore;
 
   constructor(options: UpstreamSocketOptions) {
     super(options as SocketConstructorOpts);
+  }
+
+  /** A write has failed, and was survived: nothing goes out any more. */
+  get isBroken(): boolean {
+    return this.#isBroken;
   }
 
   /**
@@ -42,12 +48,16 @@ export class UpstreamSocket extends Socket {
     else super._writev!(chunks, this.outlivesWriteErrors ? this.#guard(done) : done);
   }
 
+  /** The stream has one write at a time on its way, so one guard serves them all. */
   #guard(done: Done): Done {
-    return (error) => {
-      if (error != null) this.#isBroken = true;
-      done();
-    };
+    this.#done = done;
+    return this.#onWritten;
   }
+
+  readonly #onWritten: Done = (error) => {
+    if (error != null) this.#isBroken = true;
+    this.#done();
+  };
 }
 
 function ignore(): void {}
