@@ -44,7 +44,7 @@ export interface RelayOptions {
 export interface RelayKeeper {
   readonly options: RelayOptions;
   readonly outbox: WebSocketOutbox;
-  /** Where uWebSockets.js puts the socket that it has just opened. */
+  /** Where uWebSockets.js puts the socket that it has just opened, unless it has closed it again. */
   readonly opened: RelaySocket[];
   target(): UpstreamTarget;
   /** Both sides are open. */
@@ -54,11 +54,8 @@ export interface RelayKeeper {
   warn(why: string): void;
 }
 
-/** uWebSockets.js copies the fields of the user data onto the socket object. */
-export interface RelayData {
-  readonly relay: WebSocketRelay;
-}
-export type RelaySocket = WebSocket<RelayData> & RelayData;
+/** The socket object is the same in every callback, so that it can carry a field of ours. */
+export type RelaySocket = WebSocket<unknown> & { relay?: WebSocketRelay };
 
 /** Above this much unsent for one side the other is not read; a client that is down to the second is caught up. */
 const PAUSE_BYTES = 64 * 1024;
@@ -97,7 +94,7 @@ export class WebSocketRelay implements WebSocketClientHandler {
   readonly #context: us_socket_context_t;
   readonly #client: WebSocketClient;
   /** `asking`: the response may be used. `open`: the WebSocket may be. In no other state is either touched. */
-  #state: 'asking' | 'upgrading' | 'open' | 'gone' = 'asking';
+  #state: 'asking' | 'open' | 'gone' = 'asking';
   #ws: RelaySocket | undefined;
   #isAppGone = false;
   #isAppPaused = false;
@@ -189,14 +186,19 @@ export class WebSocketRelay implements WebSocketClientHandler {
   // --- The app's side, told by its connection ---
 
   accepted(response: UpgradeResponse): void {
-    this.#state = 'upgrading';
-    upgradeClient(this.#res, response, this.#key, { relay: this }, this.#context);
+    upgradeClient(this.#res, response, this.#key, this.#context);
     const ws = this.#keeper.opened.pop();
-    // A client can be lost in the middle of its upgrade; `clientClosed` has dealt with it.
-    if (this.#state !== 'upgrading') return;
-    this.#state = 'open';
+    if (ws === undefined) {
+      // It was closed again within its upgrade: see `upgradeClient`.
+      this.#state = 'gone';
+      this.#keeper.onOpen(this);
+      this.#client.end();
+      return;
+    }
+    ws.relay = this;
     this.#ws = ws;
-    if (this.spareResponse !== undefined) this.#brake = new WebSocketBrake(this.spareResponse, ws!);
+    this.#state = 'open';
+    if (this.spareResponse !== undefined) this.#brake = new WebSocketBrake(this.spareResponse, ws);
     this.#keeper.onOpen(this);
   }
 

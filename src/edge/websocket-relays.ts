@@ -5,7 +5,6 @@ import type { ErrorCode } from '../lib/errors.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
 import { WebSocketOutbox } from '../upstream/websocket-outbox.ts';
 import {
-  type RelayData,
   type RelayKeeper,
   type RelayOptions,
   type RelaySocket,
@@ -31,12 +30,17 @@ export interface WebSocketRelayDependencies {
 export interface WebSocketRelaysOptions extends RelayOptions {
   /** Silence, pings included, after which a client is taken for dead; 0 for never. */
   readonly idleTimeoutMs: number;
+  /** Each peer hears from us at least every nine of these. */
+  readonly pingTickMs: number;
 }
 
 /** The design gives these no variable: a dead app must not hold a client for ever, nor a silent peer a close. */
 const CONNECT_TIMEOUT_MS = 5_000;
 const HANDSHAKE_TIMEOUT_MS = 60_000;
 const CLOSE_TIMEOUT_MS = 5_000;
+
+/** Makes it 45 s. */
+const PING_TICK_MS = 5_000;
 
 /** Two of the largest messages may wait for a slow app, and no less than this. */
 const MIN_BACKLOG_BYTES = 4 * 1024 * 1024;
@@ -50,6 +54,7 @@ export function webSocketOptions(config: Config): WebSocketRelaysOptions {
     maxMessageBytes: config.wsMaxMessageBytes,
     maxBacklogBytes: Math.max(2 * config.wsMaxMessageBytes, MIN_BACKLOG_BYTES),
     idleTimeoutMs: config.wsIdleTimeoutMs,
+    pingTickMs: PING_TICK_MS,
   };
 }
 
@@ -63,8 +68,7 @@ const MAX_IDLE_SECONDS = 960;
  */
 const MAX_SELF_PINGING_SECONDS = 64;
 
-/** Pings are due 40 s after the last, looked up every 5 s: each peer hears from us at least every 45 s. */
-const TICK_MS = 5_000;
+/** A ping is due so many ticks after the last. */
 const PING_TICKS = 8;
 
 /**
@@ -114,7 +118,7 @@ export class WebSocketRelays implements RelayKeeper {
     });
   }
 
-  #behavior(): WebSocketBehavior<RelayData> {
+  #behavior(): WebSocketBehavior<unknown> {
     const { idleTimeoutMs, maxMessageBytes } = this.options;
     const idleSeconds = idleSecondsOf(idleTimeoutMs);
     return {
@@ -126,9 +130,14 @@ export class WebSocketRelays implements RelayKeeper {
       upgrade: (res, req, context) => this.#onUpgrade(res, req, context),
       // A built-in, bound: see `upgradeClient`.
       open: this.opened.push.bind(this.opened) as (ws: unknown) => void,
-      message: (ws, message, isBinary) => (ws as RelaySocket).relay.clientMessage(message, isBinary),
-      drain: (ws) => (ws as RelaySocket).relay.clientDrained(),
-      close: (ws, code, reason) => (ws as RelaySocket).relay.clientClosed(code, reason),
+      message: (ws, message, isBinary) => (ws as RelaySocket).relay!.clientMessage(message, isBinary),
+      drain: (ws) => (ws as RelaySocket).relay!.clientDrained(),
+      close: (ws, code, reason) => {
+        const { relay } = ws as RelaySocket;
+        // Without one it is closed within its upgrade.
+        if (relay === undefined) this.opened.length = 0;
+        else relay.clientClosed(code, reason);
+      },
     };
   }
 
@@ -172,7 +181,7 @@ export class WebSocketRelays implements RelayKeeper {
     this.#pending.delete(relay);
     this.#open.add(relay);
     relay.pingTick = this.#tick + PING_TICKS;
-    this.#ticker ??= setInterval(() => this.#onTick(), TICK_MS).unref();
+    this.#ticker ??= setInterval(() => this.#onTick(), this.options.pingTickMs).unref();
   }
 
   onDone(relay: WebSocketRelay): void {

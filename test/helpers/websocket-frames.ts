@@ -29,7 +29,9 @@ export function frame(opcode: number, payload: string | Buffer, options: FrameOp
   }
   if (!isMasked) return Buffer.concat([head, data]);
   const key = Buffer.from([0x37, 0xfa, 0x21, 0x3d]);
-  return Buffer.concat([head, key, data.map((byte, index) => byte ^ key[index % 4]!)]);
+  const masked = Buffer.from(data);
+  for (let index = 0; index < masked.length; index++) masked[index]! ^= key[index & 3]!;
+  return Buffer.concat([head, key, masked]);
 }
 
 /** A frame as a client sends it. */

@@ -28,6 +28,7 @@ export const TEST_OPTIONS: WebSocketRelaysOptions = {
   maxMessageBytes: 16 * 1024 * 1024,
   maxBacklogBytes: 32 * 1024 * 1024,
   idleTimeoutMs: 60_000,
+  pingTickMs: 5_000,
 };
 
 /** The relay on an HTTP side that does just enough: what the tests of the whole proxy do not need to repeat. */
