@@ -5,15 +5,14 @@ import { type ErrorCode, UwsrpError } from '../lib/errors.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
 import { requestFraming } from '../proxy/framing.ts';
 import { parseConnection } from '../proxy/hop-by-hop.ts';
-import type { Pipeline } from '../proxy/pipeline.ts';
+import type { LocalAnswer, Pipeline } from '../proxy/pipeline.ts';
 import type { UpstreamPool } from '../upstream/upstream-pool.ts';
 import { type ExchangeHost, type ExchangeOutcome, type ExchangeRequest, HttpExchange } from './http-exchange.ts';
 import { KeepAlive, type KeepAlivePolicy, keepAlivePolicy } from './keep-alive.ts';
-import { sendLastAnswer } from './last-answer.ts';
+import { answerLast } from './last-answer.ts';
 import { sendLocalAnswer } from './local-answer.ts';
 import { RequestBody } from './request-body.ts';
 import { RequestReader } from './request-reader.ts';
-import type { Closing } from './response-relay.ts';
 import { UploadWatch } from './upload-watch.ts';
 import {
   closeListenSocket,
@@ -153,6 +152,10 @@ export class Edge implements ExchangeHost, GateHost {
     this.log[status >= 500 ? 'warn' : 'info']({ method, path, status, code, reason }, 'request failed');
   }
 
+  answerLast(res: HttpResponse, answer: LocalAnswer, isHeadRequest: boolean): void {
+    answerLast(res, answer, isHeadRequest, this.#uploads);
+  }
+
   onExchangeEnd(outcome: ExchangeOutcome): void {
     const { request, status, error } = outcome;
     if (error !== undefined) this.onFailure(request.method, request.path, status, error.code, error.message);
@@ -186,24 +189,15 @@ export class Edge implements ExchangeHost, GateHost {
       const { refusal } = answer;
       if (refusal !== undefined)
         this.onFailure(reader.method, reader.path, answer.status, refusal.code, refusal.reason);
-      if (refusal !== undefined && hasBody) {
-        sendLastAnswer(res, answer, isHeadRequest);
-        const body = new RequestBody(res, framing.kind === 'chunked', this.#uploads);
-        res.onAborted(() => body.stop());
-        body.linger();
+      if (refusal !== undefined || reader.isLast || wantsClose || this.closesConnections) {
+        this.answerLast(res, answer, isHeadRequest);
         if (kept !== undefined) this.#keepAlive!.forget(kept);
         return;
       }
-      // After a refused request nobody knows where the next one would begin.
-      const closing: Closing = reader.isLast
-        ? 'asked'
-        : wantsClose || this.closesConnections || refusal
-          ? 'ours'
-          : 'no';
-      sendLocalAnswer(res, answer, isHeadRequest, closing);
+      sendLocalAnswer(res, answer, isHeadRequest, 'no');
       if (kept !== undefined) {
-        if (closing === 'no' && !hasBody) this.#keepAlive!.onIdle(kept);
-        else this.#keepAlive!.forget(kept);
+        if (hasBody) this.#keepAlive!.forget(kept);
+        else this.#keepAlive!.onIdle(kept);
       }
       return;
     }

@@ -1,4 +1,6 @@
 import type { LocalAnswer } from '../proxy/pipeline.ts';
+import { RequestBody } from './request-body.ts';
+import type { UploadWatch } from './upload-watch.ts';
 import type { HttpResponse } from './uws.ts';
 
 /**
@@ -8,9 +10,10 @@ import type { HttpResponse } from './uws.ts';
  * field that comes last carries the end of the head and the body.
  */
 export function sendLastAnswer(res: HttpResponse, answer: LocalAnswer, isHeadRequest: boolean): void {
-  // writeHeader adds a line end, which closes either the head or the body.
-  const length = Buffer.byteLength(answer.body) + 2;
-  const rest = isHeadRequest ? '\r\n' : `\r\n\r\n${answer.body}`;
+  // writeHeader adds a line end, which closes the head, or takes the place of the one that closes the body.
+  const body = answer.body.trimEnd();
+  const length = body === '' ? 0 : Buffer.byteLength(body) + 2;
+  const rest = isHeadRequest || length === 0 ? '\r\n' : `\r\n\r\n${body}`;
   res.cork(() => {
     res.writeStatus(answer.statusLine);
     for (const [name, value] of answer.fields) res.writeHeader(name, Buffer.from(value, 'latin1'));
@@ -18,4 +21,17 @@ export function sendLastAnswer(res: HttpResponse, answer: LocalAnswer, isHeadReq
     res.writeHeader('Connection', 'close');
     res.writeHeader('Content-Length', `${length}${rest}`);
   });
+}
+
+/**
+ * Answers a request in its handler, as the last on its connection. After a refused request nobody knows where the next
+ * one would begin, and none may be served behind a `Connection: close` (RFC 9112 section 9.6). But uWebSockets.js goes on
+ * to the next request of the same read once a response is ended, whatever the response said. This one is not ended, so a
+ * request behind it closes the connection, and else the end of its body does.
+ */
+export function answerLast(res: HttpResponse, answer: LocalAnswer, isHeadRequest: boolean, uploads: UploadWatch): void {
+  sendLastAnswer(res, answer, isHeadRequest);
+  const body = new RequestBody(res, false, uploads);
+  res.onAborted(() => body.stop());
+  body.linger();
 }

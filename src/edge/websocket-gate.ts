@@ -20,6 +20,8 @@ export interface GateHost {
   target(): UpstreamTarget;
   /** Nobody may touch the client's connection any more as an idle HTTP one. */
   forgetConnection(res: HttpResponse, peer: string): void;
+  /** Answers a request in its handler, as the last on its connection. */
+  answerLast(res: HttpResponse, answer: LocalAnswer, isHeadRequest: boolean): void;
   /** An answer begins that a stop must wait for; `onAnswered` ends it. */
   onAnswering(): void;
   onAnswered(): void;
@@ -58,7 +60,8 @@ export class WebSocketGate implements WebSocketRelayDependencies {
     const refuse = (code: ErrorCode, why: string) => {
       const local = errorAnswer(code, accept);
       this.#host.onFailure(method, path, local.status, code, why);
-      this.#send(res, local);
+      // What follows a handshake on its connection nobody knows.
+      sendLocalAnswer(res, local, false, 'ours');
     };
     return {
       head: pipeline.requestHead(reader, framing).replace(HANDSHAKE_FIELDS, ''),
@@ -74,7 +77,7 @@ export class WebSocketGate implements WebSocketRelayDependencies {
     this.#host.forgetConnection(res, reader.peer);
     const answer = errorAnswer(code, reader.accept);
     this.#host.onFailure(reader.method, reader.path, answer.status, code, 'a WebSocket handshake that is not valid');
-    this.#send(res, answer);
+    this.#host.answerLast(res, answer, reader.method === 'HEAD');
   }
 
   #answer(res: HttpResponse, answer: LocalAnswer): void {
@@ -83,12 +86,7 @@ export class WebSocketGate implements WebSocketRelayDependencies {
     if (refusal !== undefined) {
       this.#host.onFailure(reader.method, reader.path, answer.status, refusal.code, refusal.reason);
     }
-    this.#send(res, answer);
-  }
-
-  /** What follows a handshake on its connection nobody knows: it is the last request there. */
-  #send(res: HttpResponse, answer: LocalAnswer): void {
-    sendLocalAnswer(res, answer, false, 'ours');
+    this.#host.answerLast(res, answer, false);
   }
 
   #relay(

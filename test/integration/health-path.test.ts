@@ -83,7 +83,7 @@ test('the health path', async (t) => {
     health.send(head('GET /up HTTP/1.1'));
     const response = await health.readResponse();
     assert.equal(response.status, 503);
-    assert.equal(response.body.toString(), 'unavailable\n');
+    assert.equal(response.body.toString().trim(), 'unavailable');
     assert.equal(response.headers.get('connection'), 'close');
     assert.equal(await health.closed, 'fin');
     other.send(PROBE);
