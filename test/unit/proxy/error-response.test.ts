@@ -71,7 +71,7 @@ test('bodies are ASCII, small, and name no software', () => {
       const { body } = errorResponse(code, accept);
       assert.match(body, /^[\x20-\x7e\n]+$/);
       assert.ok(body.length < 1200, `${code} is ${body.length} bytes`);
-      assert.doesNotMatch(body, /uws|websocket|node|127\.0\.0\.1/i);
+      assert.doesNotMatch(body, /uws|uwebsocket|node|127\.0\.0\.1/i);
     }
   }
 });
