@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto';
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { PassThrough } from 'node:stream';
 import type { TestContext } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -187,7 +187,8 @@ export class ImageContainer {
 
 async function launch(t: TestContext, options: ImageOptions, hasPort: boolean): Promise<ImageContainer> {
   const runtime = await getContainerRuntimeClient();
-  const mark = randomBytes(8).toString('hex');
+  await sweep();
+  const mark = `${process.pid}-${randomBytes(8).toString('hex')}`;
   const definition = new Definition(options)
     .withLabels({ [MARK]: mark })
     .withWaitStrategy(new NoWait())
@@ -203,6 +204,19 @@ async function removeMarked(mark: string): Promise<void> {
   const { stdout } = await docker('ps', '--all', '--quiet', '--filter', `label=${MARK}=${mark}`);
   const ids = stdout.split('\n').filter(Boolean);
   if (ids.length > 0) await docker('rm', '--force', '--volumes', ...ids);
+}
+
+let swept: Promise<unknown> | undefined;
+
+/** Once in a process: removes what a test run left that was killed before it could clean up. */
+function sweep(): Promise<unknown> {
+  swept ??= docker('ps', '--all', '--filter', `label=${MARK}`, '--format', `{{.Label "${MARK}"}}`).then(
+    ({ stdout }) => {
+      const abandoned = stdout.split('\n').filter((mark) => mark && !existsSync(`/proc/${Number.parseInt(mark, 10)}`));
+      return Promise.all(abandoned.map(removeMarked));
+    },
+  );
+  return swept;
 }
 
 /**
