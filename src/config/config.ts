@@ -76,6 +76,8 @@ export interface Config {
   readonly connectTimeoutMs: number;
   /** 0 means no limit. */
   readonly responseTimeoutMs: number;
+  /** Whether requests without a safe `X-Request-Id` get one. */
+  readonly requestId: boolean;
   readonly healthPath: string | undefined;
 
   readonly wsMaxMessageBytes: number;

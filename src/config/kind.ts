@@ -45,6 +45,17 @@ export function choice<const T extends string>(...words: readonly T[]): Kind<T> 
   };
 }
 
+/** On or off, in all the spellings of a boolean. */
+export const toggle: Kind<boolean> = {
+  allowed: 'on (or true, 1, yes) or off (or false, 0, no)',
+  parse(input) {
+    const value = tryParseBoolean(input);
+    if (value === undefined) throw new Error(`${quoteValue(input)} is unknown`);
+    return value;
+  },
+  format: (value) => (value ? 'on' : 'off'),
+};
+
 /** `off`, `on` in all the spellings of a boolean, or one of the further words. */
 export function switchOr<const T extends string>(...words: readonly T[]): Kind<'off' | 'on' | T> {
   return {

@@ -1,5 +1,5 @@
 import type { Config, Platform } from './config.ts';
-import { byteSize, choice, count, duration, type Kind, list, path, pattern, switchOr, text } from './kind.ts';
+import { byteSize, choice, count, duration, type Kind, list, path, pattern, switchOr, text, toggle } from './kind.ts';
 import {
   bindAddress,
   headerName,
@@ -269,6 +269,13 @@ export const SCHEMA: { readonly [S in Setting]: Variable<Settings[S]> } = {
     fallback: 0,
     meaning:
       'How long the app may take from the end of a request to the first byte of its response, then 504; 0 means no limit.',
+  },
+  requestId: {
+    name: 'UWSRP_REQUEST_ID',
+    kind: toggle,
+    fallback: true,
+    meaning:
+      'Make an `X-Request-Id` when the client sends none, or an unsafe one; it goes to the app, the client and the log.',
   },
   healthPath: {
     name: 'UWSRP_HEALTH_PATH',

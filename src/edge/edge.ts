@@ -184,7 +184,8 @@ export class Edge implements ExchangeHost, GateHost {
     const kept = this.#keepAlive?.onRequest(res, reader.peer);
     const hasBody = framing.kind === 'chunked' || (framing.kind === 'length' && framing.length > 0);
 
-    const answer = pipeline.answer(reader, framing);
+    const requestId = pipeline.requestId(reader);
+    const answer = pipeline.answer(reader, framing, requestId);
     if (answer !== undefined) {
       const { refusal } = answer;
       if (refusal !== undefined)
@@ -208,8 +209,9 @@ export class Edge implements ExchangeHost, GateHost {
       accept: reader.accept,
       isLast: reader.isLast,
       wantsClose,
+      requestId,
       hsts: pipeline.hsts(reader),
-      head: `${pipeline.requestHead(reader, framing)}\r\n`,
+      head: `${pipeline.requestHead(reader, framing, requestId)}\r\n`,
       kept,
     };
     const body = hasBody ? new RequestBody(res, framing.kind === 'chunked', this.#uploads) : undefined;

@@ -20,6 +20,8 @@ export interface ExchangeRequest {
   readonly isLast: boolean;
   /** The client said `close` in another way, which is ours to obey. */
   readonly wantsClose: boolean;
+  /** Value of `X-Request-Id`, unless the app sends its own; undefined when there is to be none. */
+  readonly requestId: string | undefined;
   /** Value for `Strict-Transport-Security`, unless the app sends its own. */
   readonly hsts: string | undefined;
   /** Head for the app, with the blank line. */
@@ -175,7 +177,7 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
     }
     this.#relay.abandon();
     this.#body?.dropRest();
-    const answer = errorAnswer(error.code, this.#request.accept);
+    const answer = errorAnswer(error.code, this.#request.accept, this.#request.requestId);
     sendLocalAnswer(this.#res, answer, this.isHeadRequest, this.closing());
     this.#end(answer.status, error);
   }
@@ -194,7 +196,7 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
       return;
     }
     this.#relay.abandon();
-    const answer = errorAnswer(error.code, this.#request.accept);
+    const answer = errorAnswer(error.code, this.#request.accept, this.#request.requestId);
     sendLastAnswer(this.#res, answer, this.isHeadRequest);
     this.#end(answer.status, error);
     body.linger();
@@ -216,6 +218,10 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
 
   hsts(head: ResponseHead): string | undefined {
     return head.hasStrictTransportSecurity ? undefined : this.#request.hsts;
+  }
+
+  requestId(head: ResponseHead): string | undefined {
+    return head.hasRequestId ? undefined : this.#request.requestId;
   }
 
   onDone(): void {

@@ -41,6 +41,7 @@ export class RequestReader implements IncomingRequest {
   transferEncoding: string | undefined;
   expect: string | undefined;
   accept: string | undefined;
+  requestId: string | undefined;
   upgrade: string | undefined;
   /** The subprotocols that a WebSocket client offers. */
   webSocketProtocol: string | undefined;
@@ -81,6 +82,7 @@ export class RequestReader implements IncomingRequest {
     this.transferEncoding = undefined;
     this.expect = undefined;
     this.accept = undefined;
+    this.requestId = undefined;
     this.upgrade = undefined;
     this.webSocketProtocol = undefined;
     if (this.#exactNames.size > 0) this.#exactNames.clear();
@@ -141,6 +143,9 @@ export class RequestReader implements IncomingRequest {
         break;
       case 'sec-websocket-protocol':
         this.webSocketProtocol = join(this.webSocketProtocol, value);
+        break;
+      case 'x-request-id':
+        this.requestId = join(this.requestId, value);
         break;
     }
     if (name === this.#clientIpHeader) this.clientIp = join(this.clientIp, value);

@@ -20,6 +20,8 @@ export interface ResponseRelayOwner {
   closing(): Closing;
   /** Value of the `Strict-Transport-Security` to add, or undefined. */
   hsts(head: ResponseHead): string | undefined;
+  /** Value of the `X-Request-Id` to add, or undefined. */
+  requestId(head: ResponseHead): string | undefined;
   /** The last byte is with uWebSockets.js; the response must not be touched any more. */
   onDone(): void;
 }
@@ -146,7 +148,9 @@ export class ResponseRelay implements ResponseSink {
     if (head.statusLine !== '200 OK') res.writeStatus(latin1(head.statusLine));
 
     // All lines in one call: uWebSockets.js writes name, colon, blank and value as they are, and the head was proven.
-    const { fields } = head;
+    const requestId = this.#owner.requestId(head);
+    let { fields } = head;
+    if (requestId !== undefined) fields += `${fields === '' ? '' : '\r\n'}X-Request-Id: ${requestId}`;
     if (fields !== '') {
       const colon = fields.indexOf(':');
       const value = fields.slice(fields.charCodeAt(colon + 1) === 0x20 ? colon + 2 : colon + 1);

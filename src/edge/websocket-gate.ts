@@ -50,7 +50,8 @@ export class WebSocketGate implements WebSocketRelayDependencies {
     reader.read(res, req);
     this.#host.forgetConnection(res, reader.peer);
     const framing = requestFraming(reader.contentLength, reader.transferEncoding);
-    const answer = pipeline.answer(reader, framing);
+    const requestId = pipeline.requestId(reader);
+    const answer = pipeline.answer(reader, framing, requestId);
     if (answer !== undefined) {
       this.#answer(res, answer);
       return undefined;
@@ -58,16 +59,16 @@ export class WebSocketGate implements WebSocketRelayDependencies {
     const { method, path, accept } = reader;
     const hsts = pipeline.hsts(reader);
     const refuse = (code: ErrorCode, why: string) => {
-      const local = errorAnswer(code, accept);
+      const local = errorAnswer(code, accept, requestId);
       this.#host.onFailure(method, path, local.status, code, why);
       // What follows a handshake on its connection nobody knows.
       sendLocalAnswer(res, local, false, 'ours');
     };
     return {
-      head: pipeline.requestHead(reader, framing).replace(HANDSHAKE_FIELDS, ''),
+      head: pipeline.requestHead(reader, framing, requestId).replace(HANDSHAKE_FIELDS, ''),
       protocols: reader.webSocketProtocol,
       refuse,
-      relayResponse: (refusal) => this.#relay(res, refusal, method, path, hsts, refuse),
+      relayResponse: (refusal) => this.#relay(res, refusal, method, path, hsts, requestId, refuse),
     };
   }
 
@@ -75,7 +76,7 @@ export class WebSocketGate implements WebSocketRelayDependencies {
     const { reader } = this.#host;
     reader.read(res, req);
     this.#host.forgetConnection(res, reader.peer);
-    const answer = errorAnswer(code, reader.accept);
+    const answer = errorAnswer(code, reader.accept, this.#host.pipeline.requestId(reader));
     this.#host.onFailure(reader.method, reader.path, answer.status, code, 'a WebSocket handshake that is not valid');
     this.#host.answerLast(res, answer, reader.method === 'HEAD');
   }
@@ -95,12 +96,14 @@ export class WebSocketGate implements WebSocketRelayDependencies {
     method: string,
     path: string,
     hsts: string | undefined,
+    requestId: string | undefined,
     refuse: (code: ErrorCode, why: string) => void,
   ): void {
     this.#host.onAnswering();
     const answer = new WebSocketRefusal(res, refusal, {
       closing: () => (this.#host.closesConnections ? 'ours' : 'no'),
       hsts: (head) => (head.hasStrictTransportSecurity ? undefined : hsts),
+      requestId: (head) => (head.hasRequestId ? undefined : requestId),
       onEnd: (status, error) => {
         if (error instanceof UwsrpError) this.#host.onFailure(method, path, status, error.code, error.message);
         this.#host.onAnswered();

@@ -8,6 +8,7 @@ import type { HttpResponse } from './uws.ts';
 export interface RefusalOwner {
   closing(): Closing;
   hsts(head: ResponseHead): string | undefined;
+  requestId(head: ResponseHead): string | undefined;
   /** The answer is with the client, was cut, or nobody is there any more; `error` says why it failed, if it did. */
   onEnd(status: number, error: UwsrpError | undefined): void;
   /** Nothing of the app's answer can be used: the client gets one of ours. Ends the refusal as well. */
@@ -32,6 +33,7 @@ export class WebSocketRefusal implements ResponseSink {
       isHeadRequest: false,
       closing: () => owner.closing(),
       hsts: (head) => owner.hsts(head),
+      requestId: (head) => owner.requestId(head),
       onDone: () => this.#end(undefined),
     });
     this.#relay.attach({

@@ -14,6 +14,7 @@ export interface IncomingRequest extends ProxyRequest {
   readonly transferEncoding: string | undefined;
   readonly expect: string | undefined;
   readonly accept: string | undefined;
+  readonly requestId: string | undefined;
   /** A value could not be read as bytes, or holds a control byte: nothing of the request may reach the app. */
   readonly isUnreadable: boolean;
   readonly upgrade: string | undefined;

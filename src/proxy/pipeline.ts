@@ -8,6 +8,7 @@ import { createRedirect } from './redirect.ts';
 import { checkLength, checkRequest, type Refusal } from './request-fence.ts';
 import { createRequestFields } from './request-fields.ts';
 import { formatRequestHead } from './request-head.ts';
+import { createRequestId } from './request-id.ts';
 import { createTrust } from './trust.ts';
 
 /** An answer of ours, complete. Field lines are `Name: value`; chars are bytes (latin-1). */
@@ -32,10 +33,12 @@ export interface Pipeline {
   isTrusted(peer: string): boolean;
   /** Whether a field of this (lower-case) name goes on to the app as it is. */
   isForwardedAsItIs(name: string, isTrusted: boolean): boolean;
+  /** The value of `X-Request-Id` for the app, the client and the log; undefined when there is to be none. */
+  requestId(request: IncomingRequest): string | undefined;
   /** The first answer that a rule gives instead of the app, or undefined. */
-  answer(request: IncomingRequest, framing: RequestFraming): LocalAnswer | undefined;
+  answer(request: IncomingRequest, framing: RequestFraming, requestId: string | undefined): LocalAnswer | undefined;
   /** Head of the request to the app, without the blank line. */
-  requestHead(request: IncomingRequest, framing: RequestFraming): string;
+  requestHead(request: IncomingRequest, framing: RequestFraming, requestId: string | undefined): string;
   /** Whether `Strict-Transport-Security` belongs on this answer, and its value. */
   hsts(request: IncomingRequest): string | undefined;
 }
@@ -54,41 +57,54 @@ export function createPipeline(config: Config, state: PipelineState): Pipeline {
     isTrusted: createTrust(config.trustProxy, { endsTls: false }),
     isForwardedAsItIs: createRequestFields(config),
 
-    answer(request, framing) {
+    answer(request, framing, requestId) {
       // The platform's probe comes with any host and scheme; it asks about us, so no rule may send it elsewhere.
       if (request.path === healthPath && (request.method === 'GET' || request.method === 'HEAD')) {
         return health[state.isAppUp() && !state.isDraining() ? 0 : 1];
       }
       const refusal = checkRequest(request, framing) ?? checkLength(framing, maxBodyBytes);
-      if (refusal !== undefined) return { ...errorAnswer(refusal.code, request.accept), refusal };
+      if (refusal !== undefined) return { ...errorAnswer(refusal.code, request.accept, requestId), refusal };
       const target = redirect(request, request.isTrusted);
-      if (target !== undefined) return redirectAnswer(target.status, target.location);
+      if (target !== undefined) return redirectAnswer(target.status, target.location, requestId);
       return undefined;
     },
 
-    requestHead: (request, framing) => formatRequestHead(request, framing, forwardedLines(request, request.isTrusted)),
+    requestId: createRequestId(config),
+
+    requestHead(request, framing, requestId) {
+      const forwarded = forwardedLines(request, request.isTrusted);
+      const ours = requestId === undefined ? forwarded : `${forwarded}X-Request-Id: ${requestId}\r\n`;
+      return formatRequestHead(request, framing, ours);
+    },
 
     hsts: (request) => hsts(request, request.isTrusted),
   };
 }
 
-/** The answer to a client for an error of the table. */
-export function errorAnswer(code: Refusal['code'], accept: string | undefined): LocalAnswer {
+/** The answer to a client for an error of the table, with the `X-Request-Id` of its request. */
+export function errorAnswer(
+  code: Refusal['code'],
+  accept: string | undefined,
+  requestId: string | undefined,
+): LocalAnswer {
   const { status, reason, contentType, body, retryAfter } = errorResponse(code, accept);
   const fields: [string, string][] = [
     ['Content-Type', contentType],
     ['Cache-Control', 'no-store'],
   ];
   if (retryAfter !== undefined) fields.push(['Retry-After', retryAfter]);
+  if (requestId !== undefined) fields.push(['X-Request-Id', requestId]);
   // RFC 6455 section 4.2.2: the answer names the version that is understood.
   if (code === 'UPGRADE_REQUIRED')
     fields.push(['Upgrade', 'websocket'], ['Connection', 'upgrade'], ['Sec-WebSocket-Version', '13']);
   return { status, statusLine: `${status} ${reason}`, fields, body };
 }
 
-function redirectAnswer(status: 301 | 308, location: string): LocalAnswer {
+function redirectAnswer(status: 301 | 308, location: string, requestId: string | undefined): LocalAnswer {
   const statusLine = status === 301 ? '301 Moved Permanently' : '308 Permanent Redirect';
-  return { status, statusLine, fields: [['Location', location]], body: '' };
+  const fields: [string, string][] = [['Location', location]];
+  if (requestId !== undefined) fields.push(['X-Request-Id', requestId]);
+  return { status, statusLine, fields, body: '' };
 }
 
 function healthAnswer(status: number, statusLine: string, body: string): LocalAnswer {

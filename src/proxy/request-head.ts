@@ -7,12 +7,12 @@ import type { IncomingRequest } from './incoming-request.ts';
  * its end-to-end fields in order less those that its `Connection` nominated, and then ours, so that none of ours can
  * be nominated away (RFC 9110 section 7.6.1).
  */
-export function formatRequestHead(request: IncomingRequest, framing: RequestFraming, forwardedLines: string): string {
+export function formatRequestHead(request: IncomingRequest, framing: RequestFraming, ourLines: string): string {
   const { method, path, query, host, connection } = request;
   const target = query === undefined ? path : `${path}?${query}`;
   const names = connection === undefined ? undefined : parseConnection(connection).names;
   const fields = names === undefined ? request.fields : withoutFields(request.fields, names);
-  return `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${fields}${forwardedLines}${framingLine(framing)}`;
+  return `${method} ${target} HTTP/1.1\r\nHost: ${host}\r\n${fields}${ourLines}${framingLine(framing)}`;
 }
 
 /** The framing is ours alone: what the fence understood, written in one way. */

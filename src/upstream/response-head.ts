@@ -21,6 +21,7 @@ export class ResponseHead {
   /** `text/event-stream` without a Content-Encoding: its head must not wait for the first event. */
   isEventStream = false;
   hasStrictTransportSecurity = false;
+  hasRequestId = false;
 
   /** 204, 304 and answers to HEAD end with their head (RFC 9112 section 6.3 items 1 and 2). */
   isBodiless(isHeadRequest: boolean): boolean {
@@ -72,6 +73,7 @@ export function parseResponseHead(buffer: Buffer, start: number, end: number, he
   head.keepAliveTimeout = -1;
   head.isEventStream = false;
   head.hasStrictTransportSecurity = false;
+  head.hasRequestId = false;
 
   let nominated: Set<string> | undefined;
   let hasClose = false;
@@ -147,6 +149,7 @@ export function parseResponseHead(buffer: Buffer, start: number, end: number, he
         break;
       case 12:
         if (isName(buffer, line, 'content-type')) head.isEventStream = isEventStream(buffer, colon + 1, lineEnd);
+        else head.hasRequestId ||= isName(buffer, line, 'x-request-id');
         break;
       case 14:
         if (isName(buffer, line, 'content-length')) {
@@ -205,6 +208,7 @@ export function parseResponseHead(buffer: Buffer, start: number, end: number, he
     kept = withoutFields(kept, nominated);
     // What was dropped must not be acted on as if it had been sent.
     if (nominated.has('strict-transport-security')) head.hasStrictTransportSecurity = false;
+    if (nominated.has('x-request-id')) head.hasRequestId = false;
     if (nominated.has('content-type')) head.isEventStream = false;
   }
   if (isUpgradeRequired) kept += 'Connection: upgrade\r\n';

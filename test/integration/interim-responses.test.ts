@@ -16,7 +16,7 @@ async function assertSkipped(run: ProxiedCase, interim: string): Promise<void> {
     client.send(GET);
     const response = await client.readResponse();
     assert.equal(response.status, 200);
-    assert.deepEqual(response.headers.names().sort(), ['Content-Length', 'Date', 'X-Final']);
+    assert.deepEqual(response.headers.names().sort(), ['Content-Length', 'Date', 'X-Final', 'X-Request-Id']);
     assert.equal(response.body.toString(), 'final');
   }
   assert.equal(run.app.accepted.length, 1);

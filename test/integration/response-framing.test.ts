@@ -138,7 +138,7 @@ test('the framing of a response', async (t) => {
     const head = `${OK}Trailer: X-T, X-U\r\nTransfer-Encoding: chunked\r\n\r\n`;
     const { response, isReused } = await askTwice(run, `${head}3\r\nabc\r\n0\r\nX-T: 1\r\nX-U:\r\n\r\n`);
     assert.equal(response.body.toString(), 'abc');
-    assert.deepEqual(response.headers.names().sort(), ['Date', 'Transfer-Encoding']);
+    assert.deepEqual(response.headers.names().sort(), ['Date', 'Transfer-Encoding', 'X-Request-Id']);
     assert.deepEqual(response.trailers.list, []);
     assert.ok(isReused);
   });
@@ -187,7 +187,7 @@ test('the framing of a response', async (t) => {
 
   await proxied.test('answers HEAD without a length when the app gives none', async (run) => {
     const { response } = await askTwice(run, `${OK}X-A: 1\r\n\r\n`, HEAD);
-    assert.deepEqual(response.headers.names().sort(), ['Date', 'X-A']);
+    assert.deepEqual(response.headers.names().sort(), ['Date', 'X-A', 'X-Request-Id']);
   });
 
   await proxied.test('answers HEAD without a body when the app answers with chunks', async (run) => {
@@ -209,7 +209,7 @@ test('the framing of a response', async (t) => {
   await proxied.test('hands on a 304 with and without a length, and never a body', async (run) => {
     const head = 'HTTP/1.1 304 Not Modified\r\nETag: "v1"\r\n';
     const without = await askTwice(run, `${head}\r\n`);
-    assert.deepEqual(without.response.headers.names().sort(), ['Date', 'ETag']);
+    assert.deepEqual(without.response.headers.names().sort(), ['Date', 'ETag', 'X-Request-Id']);
     const withLength = await askTwice(run, `${head}Content-Length: 500\r\n\r\n`);
     assert.equal(withLength.response.headers.get('content-length'), '500');
     assert.ok(without.isReused && withLength.isReused);
@@ -220,7 +220,9 @@ test('the framing of a response', async (t) => {
     const zero = await askTwice(run, 'HTTP/1.1 204 No Content\r\nContent-Length: 0\r\n\r\n');
     const chunked = await askTwice(run, 'HTTP/1.1 204 No Content\r\nTransfer-Encoding: chunked\r\n\r\n0\r\n\r\n');
     const body = await askTwice(run, 'HTTP/1.1 204 No Content\r\nContent-Length: 5\r\n\r\nabcde');
-    for (const { response } of [clean, zero, chunked, body]) assert.deepEqual(response.headers.names(), ['Date']);
+    for (const { response } of [clean, zero, chunked, body]) {
+      assert.deepEqual(response.headers.names().sort(), ['Date', 'X-Request-Id']);
+    }
     assert.deepEqual(
       [clean, zero, chunked, body].map(({ isReused }) => isReused),
       [true, true, false, false],

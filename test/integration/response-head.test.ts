@@ -3,8 +3,8 @@ import { test } from 'node:test';
 import { assertErrorAnswer, GET, startProxiedApp } from '../helpers/proxied-app.ts';
 import { respond } from '../helpers/scripted-app.ts';
 
-/** What uWebSockets.js adds to every response. */
-const ADDED = ['Date', 'Content-Length'];
+/** What is added to every response. */
+const ADDED = ['Date', 'Content-Length', 'X-Request-Id'];
 
 test('the head of a response', async (t) => {
   const proxied = await startProxiedApp(t);
@@ -67,7 +67,7 @@ test('the head of a response', async (t) => {
 
   await proxied.test('has no field twice when the app sends none at all', async (run) => {
     const response = await run.ask('HTTP/1.1 200 OK\r\nContent-Length: 2\r\n\r\nok');
-    assert.deepEqual(response.headers.names().sort(), ['Content-Length', 'Date']);
+    assert.deepEqual(response.headers.names().sort(), ['Content-Length', 'Date', 'X-Request-Id']);
   });
 
   await proxied.test("carries one Date, the app's Server and no mark of uWebSockets", async (run) => {

@@ -19,7 +19,8 @@ test('the answer for a fault of the app', async (t) => {
     const response = await run.ask(invalid);
     assertErrorAnswer(response, 502);
     assert.equal(response.reason, 'Bad Gateway');
-    assert.deepEqual(response.headers.names().sort(), ['Cache-Control', 'Content-Length', 'Content-Type', 'Date']);
+    const names = ['Cache-Control', 'Content-Length', 'Content-Type', 'Date', 'X-Request-Id'];
+    assert.deepEqual(response.headers.names().sort(), names);
   });
 
   await proxied.test('is JSON for programs that ask for it', async (run) => {

@@ -35,6 +35,7 @@ async function start(t: TestContext, script: ConnectionScript) {
       accept: undefined,
       isLast: false,
       wantsClose: false,
+      requestId: undefined,
       hsts: undefined,
       head: `${isUpload ? 'POST' : 'GET'} ${target} HTTP/1.1\r\nHost: a\r\n${lines}\r\n`,
       kept: undefined,

@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { FORWARDED_FIELDS, isForwardedField } from '../../../src/proxy/forwarded-headers.ts';
 import { createRequestFields } from '../../../src/proxy/request-fields.ts';
 
-const isPassed = createRequestFields({ clientIpHeader: 'x-edge-client' });
+const isPassed = createRequestFields({ clientIpHeader: 'x-edge-client', requestId: true });
 
 const ALWAYS = [
   'host',
@@ -15,7 +15,6 @@ const ALWAYS = [
   'accept-encoding',
   'origin',
   'via',
-  'x-request-id',
   'x_user',
   'x-user',
   'api_key',
@@ -85,9 +84,14 @@ for (const name of NEVER) {
 }
 
 test('without a client address field its name is like any other', () => {
-  const isPassedWithout = createRequestFields({ clientIpHeader: undefined });
+  const isPassedWithout = createRequestFields({ clientIpHeader: undefined, requestId: true });
   assert.equal(isPassedWithout('x-edge-client', false), true);
   assert.equal(isPassedWithout('x_edge_client', false), true);
+});
+
+test('X-Request-Id is written anew, or passes when the variable is off', () => {
+  assert.equal(isPassed('x-request-id', true), false);
+  assert.equal(createRequestFields({ clientIpHeader: undefined, requestId: false })('x-request-id', false), true);
 });
 
 test('the list of forwarding fields and its test agree', () => {
