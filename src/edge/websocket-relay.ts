@@ -88,10 +88,10 @@ const decoder = new TextDecoder();
  */
 export class WebSocketRelay implements WebSocketClientHandler {
   readonly #keeper: RelayKeeper;
-  readonly #request: UpgradeRequest;
-  readonly #res: HttpResponse;
-  readonly #key: string;
   readonly #context: us_socket_context_t;
+  /** Until the app has answered. */
+  #request: UpgradeRequest | undefined;
+  #res: HttpResponse | undefined;
   readonly #client: WebSocketClient;
   /** `asking`: the response may be used. `open`: the WebSocket may be. In no other state is either touched. */
   #state: 'asking' | 'open' | 'gone' = 'asking';
@@ -103,6 +103,8 @@ export class WebSocketRelay implements WebSocketClientHandler {
   #isBatch = false;
   /** What a close within a batch puts off: `end` inside `cork` sends no FIN. */
   #afterBatch: (() => void) | undefined;
+  /** The client's `Sec-WebSocket-Key`. */
+  readonly key: string;
   /** When the next pings are due, in ticks of the keeper. */
   pingTick = 0;
   /** Another response object for the client's connection, never to be answered with: see `WebSocketBrake`. */
@@ -119,15 +121,10 @@ export class WebSocketRelay implements WebSocketClientHandler {
     this.#keeper = keeper;
     this.#request = request;
     this.#res = res;
-    this.#key = key;
+    this.key = key;
     this.#context = context;
     res.onAborted(() => this.#onAborted());
-    const { head, protocols } = request;
-    this.#client = new WebSocketClient(
-      { ...keeper.options, target: keeper.target(), head, protocols },
-      keeper.outbox,
-      this,
-    );
+    this.#client = new WebSocketClient(keeper.target(), request, keeper.options, keeper.outbox, this);
   }
 
   /** Closes both sides (1001: the server goes away); a handshake without an answer is refused. */
@@ -186,7 +183,9 @@ export class WebSocketRelay implements WebSocketClientHandler {
   // --- The app's side, told by its connection ---
 
   accepted(response: UpgradeResponse): void {
-    upgradeClient(this.#res, response, this.#key, this.#context);
+    upgradeClient(this.#res!, response, this.key, this.#context);
+    this.#res = undefined;
+    this.#request = undefined;
     const ws = this.#keeper.opened.pop();
     if (ws === undefined) {
       // It was closed again within its upgrade: see `upgradeClient`.
@@ -199,19 +198,20 @@ export class WebSocketRelay implements WebSocketClientHandler {
     this.#ws = ws;
     this.#state = 'open';
     if (this.spareResponse !== undefined) this.#brake = new WebSocketBrake(this.spareResponse, ws);
+    this.spareResponse = undefined;
     this.#keeper.onOpen(this);
   }
 
   refused(refusal: UpgradeRefusal): void {
     this.#state = 'gone';
     this.#keeper.onDone(this);
-    this.#request.relayResponse(refusal);
+    this.#request!.relayResponse(refusal);
   }
 
   failed(code: ErrorCode, why: string): void {
     this.#state = 'gone';
     this.#keeper.onDone(this);
-    this.#request.refuse(code, why);
+    this.#request!.refuse(code, why);
   }
 
   /** What came in one read leaves in one write. */

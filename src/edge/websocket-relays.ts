@@ -91,7 +91,7 @@ export class WebSocketRelays implements RelayKeeper {
   #ticker: NodeJS.Timeout | undefined;
   #isClosing = false;
   #onEmpty: (() => void)[] = [];
-  /** The relay of the handshake that is being handled. */
+  /** The relay whose handshake is about to come by a second time. */
   #latest: WebSocketRelay | undefined;
 
   constructor(deps: WebSocketRelayDependencies, options: WebSocketRelaysOptions) {
@@ -104,17 +104,17 @@ export class WebSocketRelays implements RelayKeeper {
   /**
    * Takes the WebSocket handshakes of the app, and gives every other request to `otherwise`, which is to refuse those
    * that `judgeUpgrade` finds fault with. To be called instead of `app.any('/*')`.
+   *
+   * A handshake comes by the second handler too, for a second response object of its connection (see `WebSocketBrake`).
+   * So no other route of the app may match a handshake that is to be relayed: it would answer it.
    */
   register(app: TemplatedApp, otherwise: (res: HttpResponse, req: HttpRequest) => void): void {
     app.ws('/*', this.#behavior());
-    // A handshake comes by here for a second response object of its connection: see `WebSocketBrake`.
     app.any('/*', (res, req) => {
-      if (this.#latest === undefined) {
-        otherwise(res, req);
-      } else {
-        this.#latest.spareResponse = res;
-        this.#latest = undefined;
-      }
+      const relay = this.#latest;
+      this.#latest = undefined;
+      if (relay === undefined || relay.key !== req.getHeader('sec-websocket-key')) otherwise(res, req);
+      else relay.spareResponse = res;
     });
   }
 

@@ -52,12 +52,15 @@ export interface WebSocketClientHandler {
   ended(): void;
 }
 
-export interface WebSocketClientOptions {
-  readonly target: UpstreamTarget;
+/** What the app is asked. */
+export interface WebSocketClientRequest {
   /** Request line and end-to-end fields, each line with its CRLF, latin-1. */
   readonly head: string;
   /** What the client offers, as it wrote it. */
   readonly protocols: string | undefined;
+}
+
+export interface WebSocketClientOptions {
   readonly connectTimeoutMs: number;
   /** From the connection to the end of the head of the app's answer. */
   readonly handshakeTimeoutMs: number;
@@ -85,6 +88,8 @@ const READ_BUFFER = Buffer.allocUnsafeSlow(64 * 1024);
 /** One WebSocket connection to the app (RFC 6455), from dialling to its end. Answers the app's pings by itself. */
 export class WebSocketClient implements FrameSink, FrameTarget {
   readonly #options: WebSocketClientOptions;
+  /** Until it is answered: an open connection may live for days, and heads are large. */
+  #request: WebSocketClientRequest | undefined;
   readonly #outbox: WebSocketOutbox;
   readonly #handler: WebSocketClientHandler;
   readonly #reader: WebSocketFrameReader;
@@ -101,7 +106,14 @@ export class WebSocketClient implements FrameSink, FrameTarget {
   readonly #readBatch = () => this.#reader.read(this.#batchBytes, this.#batchLength);
 
   /** Dials at once; nothing is called before the constructor has returned. */
-  constructor(options: WebSocketClientOptions, outbox: WebSocketOutbox, handler: WebSocketClientHandler) {
+  constructor(
+    target: UpstreamTarget,
+    request: WebSocketClientRequest,
+    options: WebSocketClientOptions,
+    outbox: WebSocketOutbox,
+    handler: WebSocketClientHandler,
+  ) {
+    this.#request = request;
     this.#options = options;
     this.#outbox = outbox;
     this.#handler = handler;
@@ -113,7 +125,6 @@ export class WebSocketClient implements FrameSink, FrameTarget {
         return true;
       },
     };
-    const { target } = options;
     this.#socket =
       target.kind === 'unix'
         ? connect({ path: target.path, onread })
@@ -220,7 +231,7 @@ export class WebSocketClient implements FrameSink, FrameTarget {
     if (this.#state !== 'connecting') return;
     this.#state = 'handshake';
     this.#startTimer(this.#options.handshakeTimeoutMs);
-    const { head, protocols } = this.#options;
+    const { head, protocols } = this.#request!;
     this.#socket.write(upgradeRequest(head, this.#key, protocols), 'latin1');
   }
 
@@ -273,13 +284,14 @@ export class WebSocketClient implements FrameSink, FrameTarget {
   }
 
   #accept(head: string): void {
-    const response = readUpgradeResponse(head, this.#key, this.#options.protocols);
+    const response = readUpgradeResponse(head, this.#key, this.#request!.protocols);
     if (typeof response === 'string') {
       this.#fail('UPSTREAM_INVALID', response);
       return;
     }
     clearTimeout(this.#timer);
     this.#state = 'open';
+    this.#request = undefined;
     const early = this.#received;
     this.#received = NOTHING;
     this.#handler.accepted(response);
