@@ -54,8 +54,9 @@ server.listen(Number(process.env.PORT ?? 3000), '127.0.0.1', () => {
   console.log(`the example listens on ${server.address().port}`);
 });
 
-process.once('SIGTERM', stop);
-process.once('SIGINT', stop);
+// Not `once`: a platform that signals every process, as Heroku does, signals this one twice, and the second must not kill.
+process.on('SIGTERM', stop);
+process.on('SIGINT', stop);
 
 /** Ends what would stay open for ever, lets the rest finish; then nothing keeps the process alive. */
 function stop() {
