@@ -1,9 +1,9 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { basename, dirname, join } from 'node:path';
 import { text } from 'node:stream/consumers';
-import type { TestContext } from 'node:test';
 import { inRepository } from './repository.ts';
 
 /** How a program ended, and what it said. */
@@ -22,6 +22,11 @@ export async function docker(...words: readonly string[]): Promise<Run> {
   });
   const [exitCode, stdout, stderr] = await Promise.all([ended, text(child.stdout), text(child.stderr)]);
   return { exitCode, stdout, stderr };
+}
+
+/** A test, or a whole file: `{ after }` of node:test. */
+export interface CleanUp {
+  after(clean: () => unknown): void;
 }
 
 /** The part of `docker image inspect` that tests look at. */
@@ -53,6 +58,13 @@ export async function debianImage(): Promise<string> {
   return (await inspectImage('debian:trixie-slim')) ? 'debian:trixie-slim' : 'uwsrp/base-debian:trixie-slim';
 }
 
+/** Node on it, by the same rule. */
+async function nodeImage(): Promise<string> {
+  const { NODE_IMAGE } = process.env;
+  if (NODE_IMAGE) return NODE_IMAGE;
+  return (await inspectImage('node:24-trixie-slim')) ? 'node:24-trixie-slim' : 'uwsrp/base-node:24-trixie-slim';
+}
+
 /** Files of a build context that let apt work in the build as it does on this host, and the line that puts them in. */
 export const aptOfThisHost = {
   line: 'COPY apt.conf /etc/apt/apt.conf.d/99host',
@@ -65,7 +77,8 @@ export function npmOfThisHost(): string {
   return `${hostSetting('npmrc')}${authorities && `ca=${JSON.stringify(authorities)}\n`}`;
 }
 
-function hostSetting(name: string): string {
+/** A file of docker/.local/host, where docker/setup puts what this host needs; empty when there is none. */
+export function hostSetting(name: string): string {
   const path = inRepository('docker', '.local', 'host', name);
   return existsSync(path) ? readFileSync(path, 'utf8') : '';
 }
@@ -75,7 +88,7 @@ function hostSetting(name: string): string {
  * failed), and removes its tag after the test. Gives the tag.
  */
 export async function buildImage(
-  t: TestContext,
+  t: CleanUp,
   dockerfile: string,
   files: Readonly<Record<string, string | Buffer>> = {},
 ): Promise<string> {
@@ -89,6 +102,18 @@ export async function buildImage(
   // The layers stay: they are the cache of the next run.
   t.after(() => docker('image', 'rm', '--force', '--no-prune', tag));
   const build = await docker('build', '--tag', tag, context);
+  if (build.exitCode !== 0) throw new Error(`docker build failed:\n${build.stdout}\n${build.stderr}`);
+  return tag;
+}
+
+/** Builds a Dockerfile of this repository in a folder of it, as a platform does (no target, no version). Gives the tag. */
+export async function buildFromRepository(t: CleanUp, dockerfile: string, context: string): Promise<string> {
+  const tag = `uwsrp-test-${randomBytes(8).toString('hex')}`;
+  t.after(() => docker('image', 'rm', '--force', '--no-prune', tag));
+  const bases = [`NODE_IMAGE=${await nodeImage()}`, `DEBIAN_IMAGE=${await debianImage()}`];
+  const settings = bases.flatMap((base) => ['--build-arg', base]);
+  const words = ['--tag', tag, '--file', inRepository(dockerfile), ...settings, inRepository(context)];
+  const build = await docker('build', ...words);
   if (build.exitCode !== 0) throw new Error(`docker build failed:\n${build.stdout}\n${build.stderr}`);
   return tag;
 }

@@ -11,7 +11,7 @@ import { withTimeout } from './timeout.ts';
 
 export const IMAGE = 'uwsrp/node:latest';
 const MARK = 'uwsrp.test';
-const PUBLIC_PORT = 8080;
+const DEFAULT_PORT = 8080;
 const START_MS = 60_000;
 const STOP_MS = 30_000;
 
@@ -22,6 +22,7 @@ export interface ImageOptions {
   readonly command?: readonly string[];
   /** Replaces tini and our launcher, to look at the image itself. */
   readonly entrypoint?: readonly string[];
+  /** `PORT` is the public port, else 8080. */
   readonly env?: Readonly<Record<string, string>>;
   /** `uid` or `uid:gid`, as of `docker run --user`. */
   readonly user?: string;
@@ -29,6 +30,8 @@ export interface ImageOptions {
   /** Folders of their own in memory: `{ '/tmp': 'rw' }`. */
   readonly tmpfs?: Readonly<Record<string, string>>;
   readonly memoryMb?: number;
+  /** Without any network but loopback; then no port is published. */
+  readonly isOffline?: boolean;
   /** Gives the command a terminal; its two streams are then one, stdout. */
   readonly tty?: boolean;
   /** Put in before the start, owned by root and readable by all. Not with `readOnlyRootfs`. */
@@ -69,8 +72,13 @@ export async function runImage(t: TestContext, options: ImageOptions = {}, ms = 
 }
 
 /** Runs a shell script in the image, without tini and our launcher, and returns what it printed; fails when it fails. */
-export async function shellInImage(t: TestContext, script: string, options: ImageOptions = {}): Promise<string> {
-  const run = await runImage(t, { ...options, entrypoint: ['/bin/sh', '-ec'], command: [script] });
+export async function shellInImage(
+  t: TestContext,
+  script: string,
+  options: ImageOptions = {},
+  ms?: number,
+): Promise<string> {
+  const run = await runImage(t, { ...options, entrypoint: ['/bin/sh', '-ec'], command: [script] }, ms);
   if (run.exitCode !== 0) throw new Error(`the script ended with ${run.exitCode}: ${script}\n${run.stderr}`);
   return run.stdout;
 }
@@ -142,6 +150,15 @@ export class ImageContainer {
     await this.#raw.kill({ signal });
   }
 
+  /**
+   * SIGTERM to every process at once, as Heroku sends it; gives the exit code. The container may end before the shell
+   * in it that sends the signals, so how that ended says nothing.
+   */
+  async terminateAll(): Promise<number> {
+    await docker('exec', this.#raw.id, 'sh', '-c', 'kill -TERM -1; kill -TERM 1');
+    return this.exitCode();
+  }
+
   /** Sends the signal and waits for the end; gives the exit code. */
   async stop(signal: NodeJS.Signals = 'SIGTERM'): Promise<number> {
     await this.kill(signal);
@@ -189,15 +206,17 @@ async function launch(t: TestContext, options: ImageOptions, hasPort: boolean): 
   const runtime = await getContainerRuntimeClient();
   await sweep();
   const mark = `${process.pid}-${randomBytes(8).toString('hex')}`;
+  const port = Number(options.env?.PORT ?? DEFAULT_PORT);
   const definition = new Definition(options)
     .withLabels({ [MARK]: mark })
     .withWaitStrategy(new NoWait())
-    .withExposedPorts(...(hasPort ? [PUBLIC_PORT] : []));
+    .withExposedPorts(...(hasPort ? [port] : []));
+  if (options.isOffline) definition.withNetworkMode('none');
   // testcontainers forgets a container whose start failed.
   t.after(() => removeMarked(mark));
   const started = await definition.start();
   const raw = runtime.container.getById(started.getId());
-  return new ImageContainer(raw, await publishedAt(raw, started.getHost()));
+  return new ImageContainer(raw, await publishedAt(raw, started.getHost(), port));
 }
 
 async function removeMarked(mark: string): Promise<void> {
@@ -223,8 +242,8 @@ function sweep(): Promise<unknown> {
  * Docker may publish one port for IPv4 and another for IPv6, so `localhost` would be a guess; and testcontainers takes
  * the bridge's address where it believes to run in a container itself. An engine on this machine is on 127.0.0.1.
  */
-async function publishedAt(raw: RawContainer, host: string): Promise<{ host: string; port: number }> {
-  const bindings = (await raw.inspect()).NetworkSettings.Ports[`${PUBLIC_PORT}/tcp`] ?? [];
+async function publishedAt(raw: RawContainer, host: string, port: number): Promise<{ host: string; port: number }> {
+  const bindings = (await raw.inspect()).NetworkSettings.Ports[`${port}/tcp`] ?? [];
   const binding = bindings.find(({ HostIp }) => HostIp.includes('.')) ?? bindings[0];
   const isHere = (process.env.DOCKER_HOST ?? 'unix:').startsWith('unix:');
   return { host: isHere ? '127.0.0.1' : host, port: Number(binding?.HostPort ?? 0) };

@@ -1,0 +1,154 @@
+import { deepStrictEqual, match, ok, strictEqual } from 'node:assert/strict';
+import { after, test } from 'node:test';
+import { request } from '../helpers/http.ts';
+import { type ImageOptions, runImage, shellInImage, startImage } from '../helpers/image.ts';
+import { buildSlugs, EXPRESS_SLUG, PYTHON_SLUG } from '../helpers/slugs.ts';
+import { openWebSocket } from '../helpers/websocket.ts';
+
+const image = await buildSlugs({ after });
+
+const expressDyno = dyno(EXPRESS_SLUG);
+const pythonDyno = dyno(PYTHON_SLUG);
+
+/** A dyno's user and environment: a random uid that owns nothing, HOME at the slug, a random port. */
+function dyno(HOME: string, DYNO = 'web.1', env: Record<string, string> = {}): ImageOptions {
+  return { image, user: '23456:34567', env: { HOME, DYNO, PORT: '34251', ...env } };
+}
+
+test('an app is compiled with the usual output, the second time from the cache', async (t) => {
+  const logs = await shellInImage(t, 'cd /logs; for log in *; do echo "[$log]"; cat "$log"; done', { image });
+  const output = logs.replace(/(?<=uwsrp |Node )\d+\.\d+\.\d+/g, 'x.y.z').replace(/linux-\w+/, 'linux-x64');
+  strictEqual(
+    output,
+    `[express.compile]
+-----> uwsrp x.y.z
+       Installing Node x.y.z for uwsrp itself (linux-x64)
+       Installing its packages (npm ci)
+       Compiling it (tsc)
+       Done: uwsrp is on the PATH of every dyno
+[express.detect]
+uwsrp
+[express.release]
+--- {}
+[python.compile]
+-----> uwsrp x.y.z
+       Taken from the cache of an earlier build
+       Done: uwsrp is on the PATH of every dyno
+[python.detect]
+uwsrp
+[python.release]
+--- {}
+`,
+  );
+});
+
+test('the slug gets one folder and one profile script, and one addon', async (t) => {
+  const script = `
+    cd ${PYTHON_SLUG}
+    find . -maxdepth 2 ! -name . -printf '%P %m\\n' | sort
+    find . -name '*.node' -o -name typescript -o -name '*.tgz' -o -path '*uWebSockets*' -name docs | sed 's/_[a-z0-9]*_[0-9]*.node/.node/'
+    cat .profile.d/uwsrp.sh
+    ls .uwsrp/licenses
+    grep -rl /build .uwsrp/bin/uwsrp .uwsrp/lib --include='*.js*' --exclude-dir=node_modules || echo 'no path of the build'`;
+  deepStrictEqual((await shellInImage(t, script, { image })).trim().split('\n'), [
+    '.profile.d 755',
+    '.profile.d/uwsrp.sh 644',
+    '.uwsrp 755',
+    '.uwsrp/bin 755',
+    '.uwsrp/lib 755',
+    '.uwsrp/licenses 755',
+    '.uwsrp/path 755',
+    'Procfile 644',
+    'app.py 644',
+    './.uwsrp/lib/node_modules/uWebSockets.js/uws_linux.node',
+    'export PATH="$HOME/.uwsrp/path:$PATH"',
+    'node',
+    'uWebSockets.js',
+    'uwsrp',
+    'no path of the build',
+  ]);
+});
+
+test('without a network the cache serves, and without the cache nothing is left behind', async (t) => {
+  const script = `
+    mkdir /one /two /three
+    echo 'web: python3 app.py' >/one/Procfile
+    /buildpack/bin/compile /one /cache /config-vars
+    [ -x /one/.uwsrp/path/uwsrp ] && [ -f /one/.profile.d/uwsrp.sh ]
+    touch /three/.profile.d
+    /buildpack/bin/compile /three /cache 2>&1 && exit 1
+    find /three -mindepth 1
+    echo broken >/cache/uwsrp/tree/lib/dist/main.js
+    /buildpack/bin/compile /two /cache 2>&1 && exit 1
+    [ -z "$(ls -A /two)" ] && echo 'nothing is left'`;
+  const output = await shellInImage(t, script, { image, isOffline: true }, 120_000);
+  match(output, /Taken from the cache/);
+  match(output, /It is not used yet.*\n +web: uwsrp python3 app\.py\n/, 'a hint at the line that does not use it');
+  match(output, /\n ! {5}The build folder cannot be written: mkdir: .*\n\/three\/\.profile\.d\n/);
+  match(output, /Could not resolve host.*\n ! {5}node-linux-\w+ [\d.]+ could not be downloaded from https:/);
+  match(output, /nothing is left\n$/);
+});
+
+test('without a Procfile a start script is the default process, and nothing is when there is none', async (t) => {
+  const script = `
+    mkdir /a /b && ln -s ${PYTHON_SLUG}/.uwsrp /a && ln -s ${PYTHON_SLUG}/.uwsrp /b
+    echo '{"scripts":{"start":"node ."}}' >/a/package.json
+    for app in a b; do NODE_OPTIONS=--no-such-option /buildpack/bin/release /$app; done`;
+  strictEqual(await shellInImage(t, script, { image }), '---\ndefault_process_types:\n  web: uwsrp\n--- {}\n');
+});
+
+test('Express on a dyno: HTTP and WebSocket, each Node with its own environment, a stop by SIGTERM to all', async (t) => {
+  const mark = { path: '/tmp/mark.cjs', content: 'console.error("marked", process.execPath, process.env.PATH)' };
+  const env = { ...expressDyno.env, NODE_OPTIONS: '--require /tmp/mark.cjs' };
+  const container = await startImage(t, { ...expressDyno, env, files: [mark] });
+
+  const answer = await request(container.address, { path: '/api/request', headers: { 'X-Forwarded-Proto': 'https' } });
+  strictEqual(answer.status, 200);
+  match(answer.text, /"x-forwarded-proto","https"/i);
+  const socket = await openWebSocket(t, `ws://127.0.0.1:${container.address.port}/api/echo`);
+  strictEqual((await socket.exchange('through the dyno')).text, 'through the dyno');
+
+  deepStrictEqual(container.stderr.match(/^marked .*$/gm), [
+    `marked /app/.heroku/node/bin/node /app/.uwsrp/path:/app/.heroku/node/bin:${PATH}`,
+  ]);
+  const nodes = await container.exec('bash', '-c', 'readlink /proc/[0-9]*/exe | grep node | sort');
+  strictEqual(nodes, '/app/.heroku/node/bin/node\n/app/.uwsrp/bin/node\n');
+
+  const ended = container.terminateAll();
+  strictEqual((await socket.closed).code, 1001);
+  // Node gives 143 for a second SIGTERM, which is ours, that meets it on its way out.
+  ok([0, 143].includes(await ended), container.output());
+});
+
+test('Python on a dyno without any Node: HTTP and WebSocket, and a request in flight outlives SIGTERM to all', async (t) => {
+  const container = await startImage(t, pythonDyno);
+  strictEqual((await request(container.address, { path: '/a%20b?c' })).text, 'hello from Python: /a%20b?c');
+  const socket = await openWebSocket(t, `ws://127.0.0.1:${container.address.port}/`);
+  strictEqual((await socket.exchange('through the dyno')).text, 'through the dyno');
+  const ids = await container.exec('bash', '-c', 'cat /proc/[0-9]*/status | grep ^Uid | sort -u');
+  match(ids, /^Uid:(\t23456){4}\n$/);
+
+  const slow = request(container.address, { path: '/slow' });
+  await container.waitForOutput('the request is here');
+  const ended = container.terminateAll();
+  strictEqual((await slow).text, 'hello from Python: /slow');
+  strictEqual((await socket.closed).code, 1001);
+  strictEqual(await ended, 0);
+});
+
+test('a worker dyno runs the command as it is, and PATH has no Node of ours', async (t) => {
+  const run = await runImage(t, dyno(PYTHON_SLUG, 'worker.1'));
+  deepStrictEqual(run, { exitCode: 5, stdout: 'PORT=34251 DYNO=worker.1\nno node\n', stderr: '' });
+  const withNode = await runImage(t, dyno(EXPRESS_SLUG, 'worker.7'));
+  strictEqual(withNode.stdout, 'PORT=34251 DYNO=worker.7\n/app/.heroku/node/bin/node\n');
+});
+
+test('a web line with a command that is not there ends with 127 and its name', async (t) => {
+  const Procfile = { path: `${PYTHON_SLUG}/Procfile`, content: 'web: uwsrp no-such-server --port 1\n' };
+  const run = await runImage(t, { ...pythonDyno, files: [Procfile] });
+  strictEqual(run.exitCode, 127);
+  match(run.stdout + run.stderr, /no-such-server/);
+  ok(!(run.stdout + run.stderr).includes('listening'));
+});
+
+const PATH = '/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin';
