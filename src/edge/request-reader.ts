@@ -21,6 +21,7 @@ export class RequestReader implements IncomingRequest {
   isTrusted = false;
   hostCount = 0;
   fields = '';
+  headBytes = 0;
   isUnreadable = false;
   /**
    * uWebSockets.js closes the connection after the answer, and says nothing of it: that is how it reads `close`, and
@@ -67,6 +68,8 @@ export class RequestReader implements IncomingRequest {
     this.host = '';
     this.hostCount = 0;
     this.fields = '';
+    this.headBytes =
+      this.method.length + this.path.length + (this.query === undefined ? 0 : this.query.length + 1) + 14;
     this.isUnreadable = false;
     this.isLast = false;
     this.forwardedFor = undefined;
@@ -96,6 +99,7 @@ export class RequestReader implements IncomingRequest {
 
   readonly #onField = (name: string, text: string): void => {
     const value = PLAIN_TEXT.test(text) ? text : this.#exactValue(name, text);
+    this.headBytes += name.length + value.length + 3;
     switch (name) {
       case 'host':
         this.host = value;

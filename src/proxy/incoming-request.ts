@@ -8,6 +8,8 @@ export interface IncomingRequest extends ProxyRequest {
   readonly hostCount: number;
   /** Fields that go on to the app as they are, in order: lines ending in CRLF, names in lower case. */
   readonly fields: string;
+  /** Size of the head, less what cannot be seen: blanks around values, and fields behind one with an empty name. */
+  readonly headBytes: number;
   /** Repeated lines of these are joined with `, `. */
   readonly connection: string | undefined;
   readonly contentLength: string | undefined;

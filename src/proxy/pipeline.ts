@@ -5,7 +5,7 @@ import { type RequestFraming, requestFraming } from './framing.ts';
 import { createHsts } from './hsts.ts';
 import type { IncomingRequest } from './incoming-request.ts';
 import { createRedirect } from './redirect.ts';
-import { checkLength, checkRequest, type Refusal } from './request-fence.ts';
+import { checkHeadSize, checkLength, checkRequest, type Refusal } from './request-fence.ts';
 import { createRequestFields } from './request-fields.ts';
 import { formatRequestHead } from './request-head.ts';
 import { createRequestId } from './request-id.ts';
@@ -49,7 +49,7 @@ export function createPipeline(config: Config, state: PipelineState): Pipeline {
   const redirect = createRedirect(config);
   const forwardedLines = createForwardedHeaders(config, Date.now);
   const hsts = createHsts(config.hsts);
-  const { healthPath } = config;
+  const { healthPath, maxHeaderBytes } = config;
   const maxBodyBytes = config.maxBodyBytes === 0 ? Number.POSITIVE_INFINITY : config.maxBodyBytes;
   const health = [healthAnswer(200, '200 OK', 'ok\n'), healthAnswer(503, '503 Service Unavailable', 'unavailable\n')];
 
@@ -58,11 +58,14 @@ export function createPipeline(config: Config, state: PipelineState): Pipeline {
     isForwardedAsItIs: createRequestFields(config),
 
     answer(request, framing, requestId) {
-      // The platform's probe comes with any host and scheme; it asks about us, so no rule may send it elsewhere.
-      if (request.path === healthPath && (request.method === 'GET' || request.method === 'HEAD')) {
+      const isHealthRequest = request.path === healthPath && (request.method === 'GET' || request.method === 'HEAD');
+      // The platform's probe comes with any host and scheme; it asks about us, so no rule may send it elsewhere. What
+      // follows it must be a request for every reader, though.
+      if (isHealthRequest && framing.kind !== 'invalid') {
         return health[state.isAppUp() && !state.isDraining() ? 0 : 1];
       }
-      const refusal = checkRequest(request, framing) ?? checkLength(framing, maxBodyBytes);
+      const refusal =
+        checkHeadSize(request, maxHeaderBytes) ?? checkRequest(request, framing) ?? checkLength(framing, maxBodyBytes);
       if (refusal !== undefined) return { ...errorAnswer(refusal.code, request.accept, requestId), refusal };
       const target = redirect(request, request.isTrusted);
       if (target !== undefined) return redirectAnswer(target.status, target.location, requestId);

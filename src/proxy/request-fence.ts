@@ -43,6 +43,14 @@ export function checkLength(framing: RequestFraming, maxBodyBytes: number): Refu
   return framing.kind === 'length' && framing.length > maxBodyBytes ? TOO_LARGE : undefined;
 }
 
+/**
+ * uWebSockets.js holds a head against its limit by itself, but the older build only one that comes in several reads.
+ */
+export function checkHeadSize(request: IncomingRequest, maxHeaderBytes: number): Refusal | undefined {
+  return request.headBytes > maxHeaderBytes ? HEAD_TOO_LARGE : undefined;
+}
+
+const HEAD_TOO_LARGE: Refusal = { code: 'HEADERS_TOO_LARGE', reason: 'the head is more than UWSRP_MAX_HEADER_SIZE' };
 const TOO_LARGE: Refusal = { code: 'BODY_TOO_LARGE', reason: 'Content-Length is more than UWSRP_MAX_BODY_SIZE' };
 
 function badRequest(reason: string): Refusal {

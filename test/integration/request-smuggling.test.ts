@@ -186,7 +186,7 @@ test('request smuggling by framing fields', async (t) => {
 });
 
 test('request smuggling by a refused request', async (t) => {
-  const proxied = await startProxiedApp(t);
+  const proxied = await startProxiedApp(t, { env: { UWSRP_HEALTH_PATH: '/up' } });
 
   const refused: Readonly<Record<string, string>> = {
     'of two lengths': `${head(POST, 'Content-Length: 5', 'Content-Length: 6')}hello`,
@@ -196,6 +196,8 @@ test('request smuggling by a refused request', async (t) => {
     'of a coding in two lines': head(POST, 'Transfer-Encoding: chunked', 'Transfer-Encoding: chunked') + CHUNKS,
     'of HEAD with an unknown coding': head('HEAD / HTTP/1.1', 'Transfer-Encoding: xchunked') + CHUNKS,
     'of HEAD without a body': head('HEAD /#a HTTP/1.1'),
+    'of two lengths on the health path': `${head('GET /up HTTP/1.1', 'Content-Length: 5', 'Content-Length: 6')}hello`,
+    'of an unknown coding on the health path': head('GET /up HTTP/1.1', 'Transfer-Encoding: x') + CHUNKS,
     'for another Host': head('GET / HTTP/1.1', 'Host: a/b'),
     'for a fragment': head('GET /#a HTTP/1.1'),
     'that expects the impossible': `${head(POST, 'Expect: x', 'Content-Length: 5')}hello`,
