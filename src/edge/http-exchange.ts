@@ -170,9 +170,10 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
       return;
     }
     if (this.#relay.state === 'body') {
-      this.#relay.cut();
       this.#leavesIdle = false;
+      // First: uWebSockets.js tells of the cut as of a client that left.
       this.#end(this.#relay.status, error);
+      this.#relay.cut();
       return;
     }
     this.#relay.abandon();

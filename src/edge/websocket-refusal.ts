@@ -93,8 +93,9 @@ export class WebSocketRefusal implements ResponseSink {
       this.#owner.onInvalid(error);
       return;
     }
-    this.#relay.cut();
+    // First: uWebSockets.js tells of the cut as of a client that left.
     this.#end(error);
+    this.#relay.cut();
   }
 
   #end(error: UwsrpError | undefined, status: number = this.#relay.status): void {

@@ -3,7 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startDeafApp } from '../helpers/deaf-app.ts';
-import { assertErrorAnswer, GET, startProxiedApp } from '../helpers/proxied-app.ts';
+import { answerOnce, assertErrorAnswer, GET, startProxiedApp } from '../helpers/proxied-app.ts';
 import { connectRaw } from '../helpers/raw-socket.ts';
 import { eachRequest, respond, type ScriptedApp, startScriptedApp } from '../helpers/scripted-app.ts';
 import { until } from '../helpers/until.ts';
@@ -51,6 +51,18 @@ test('the answer for a fault of the app', async (t) => {
     assert.equal(line.code, 'UPSTREAM_INVALID');
     assert.match(String(line.reason), /Content-Length/);
     assert.doesNotMatch(run.uwsrp.output(), /secret/);
+  });
+
+  await proxied.test('is a cut once it has begun, and the reason is logged too', async (run) => {
+    await run.script(answerOnce('HTTP/1.1 200 OK\r\nContent-Length: 9\r\n\r\nsent'));
+    const client = await run.send('GET /cut HTTP/1.1\r\nHost: a.example\r\n\r\n');
+    await client.readUntil('sent');
+    run.app.accepted[0]!.end();
+    await client.closed;
+    const line = await run.uwsrp.waitForLog((each) => each.path === '/cut', 'about the request');
+    assert.equal(line.status, 200);
+    assert.equal(line.code, 'UPSTREAM_CLOSED');
+    assert.match(String(line.reason), /in the middle of the response body/);
   });
 
   await proxied.test('is the same whether the request had a body or not', async (run) => {
