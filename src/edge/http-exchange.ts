@@ -225,6 +225,10 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
     return head.hasRequestId ? undefined : this.#request.requestId;
   }
 
+  get isUploadPaused(): boolean {
+    return this.#body?.isPaused === true;
+  }
+
   onDone(): void {
     this.#end(this.#relay.status, undefined);
   }

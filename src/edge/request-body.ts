@@ -65,6 +65,11 @@ export class RequestBody implements WatchedUpload {
     watch.add(this);
   }
 
+  /** The client is held back. */
+  get isPaused(): boolean {
+    return this.#isPaused;
+  }
+
   /** The app is there: sends what waits. */
   attach(connection: UpstreamConnection): void {
     this.#connection = connection;

@@ -1,5 +1,7 @@
 import type { ResponseHead } from '../upstream/response-head.ts';
 import type { ResponseSink } from '../upstream/response-parser.ts';
+import { SMALL_BODY_BYTES, writeChunks } from './chunked-body.ts';
+import { type SlowReader, slowReaders } from './slow-readers.ts';
 import type { HttpResponse } from './uws.ts';
 
 /** Where the response comes from: it is held back while the client is slow. */
@@ -24,6 +26,8 @@ export interface ResponseRelayOwner {
   requestId(head: ResponseHead): string | undefined;
   /** The last byte is with uWebSockets.js; the response must not be touched any more. */
   onDone(): void;
+  /** The request's body is held back: whoever pauses its client resumes it, too. */
+  readonly isUploadPaused?: boolean;
 }
 
 /**
@@ -38,15 +42,16 @@ const EVENT_STREAM_HEAD_DELAY_MS = 100;
 /**
  * Writes one response from the app to one uWebSockets.js response: the length is kept where it is known, chunked
  * where it is not, and the app is held back while the client is slow, so that at most one read of the app's bytes
- * waits in memory. What comes in one read is written in one cork.
+ * waits in memory.
  */
-export class ResponseRelay implements ResponseSink {
+export class ResponseRelay implements ResponseSink, SlowReader {
   /** `head`: nothing is written yet; `body`: the head is out; `done`: ended, aborted or cut. */
   state: 'head' | 'body' | 'done' = 'head';
   /** Final status that the client gets; 0 until the app answered. */
   status = 0;
   /** Body bytes handed to uWebSockets.js. */
   bodyBytes = 0;
+  blockedSince = 0;
 
   readonly #res: HttpResponse;
   readonly #owner: ResponseRelayOwner;
@@ -58,10 +63,8 @@ export class ResponseRelay implements ResponseSink {
   #isEnded = false;
   #isBlocked = false;
   #hasWritableHandler = false;
-  /** Chunks of the current read: views that die with it. */
+  /** What is still to be written, once it is: views of the current read, which die with it, or our copy. */
   #chunks: Buffer[] = [];
-  /** Our copy of what `tryEnd` could not take. */
-  #unsent: Buffer | undefined;
   #eventStreamTimer: NodeJS.Timeout | undefined;
 
   constructor(res: HttpResponse, owner: ResponseRelayOwner) {
@@ -101,9 +104,9 @@ export class ResponseRelay implements ResponseSink {
       this.#waitForEvent();
   }
 
-  /** Keeps what came in this read for an `onEnd` that is to come after it. */
+  /** Keeps what came in this read, for when it can be written. */
   keepChunks(): void {
-    this.#chunks = this.#chunks.map((chunk) => Buffer.from(chunk));
+    if (this.#chunks.length > 0) this.#chunks = [Buffer.concat(this.#chunks)];
   }
 
   /** The response cannot be completed: cuts the client's connection, so that it never looks complete. */
@@ -117,21 +120,39 @@ export class ResponseRelay implements ResponseSink {
   abandon(): void {
     this.state = 'done';
     this.#chunks.length = 0;
+    slowReaders.delete(this);
     clearTimeout(this.#eventStreamTimer);
   }
 
-  #write(): void {
-    if (this.state !== 'done') this.#res.cork(this.#writeCorked);
+  keepWaiting(): void {
+    this.#res.pause();
+    // What is paused has no time limit by uWebSockets.js.
+    if (this.#owner.isUploadPaused !== true) this.#res.resume();
   }
 
-  readonly #writeCorked = (): void => {
-    const isWhole = this.state === 'head' && this.#isEnded;
-    if (this.state === 'head') this.#writeHead(isWhole);
-    if (this.#isBodiless) this.#res.endWithoutBody();
-    else if (isWhole && this.#isSmall()) this.#res.end(this.#chunks[0], this.#closesByFlag);
-    else if (!this.#writeBody()) return;
-    this.#chunks.length = 0;
-    if (this.#isEnded) this.#finish();
+  /** The owner learns of it as of a client that left: by `onAborted`. */
+  giveUp(): void {
+    this.cut();
+  }
+
+  #write(): void {
+    if (this.state === 'head') {
+      this.#res.cork(this.#writeFirst);
+      if (this.#chunks.length === 0) return;
+    }
+    if (this.state === 'body') this.#writeBody();
+  }
+
+  /** The head, and behind it what may be in the same cork. */
+  readonly #writeFirst = (): void => {
+    this.#writeHead(this.#isEnded);
+    if (this.#isBodiless || (this.#isEnded && this.#isSmall())) {
+      if (this.#isBodiless) this.#res.endWithoutBody();
+      else this.#res.end(this.#chunks[0], this.#closesByFlag);
+      this.#finish();
+    } else if (this.#contentLength >= 0 || this.bodyBytes <= SMALL_BODY_BYTES) {
+      this.#writeBody();
+    }
   };
 
   #isSmall(): boolean {
@@ -171,45 +192,45 @@ export class ResponseRelay implements ResponseSink {
     if (closing !== 'no' && !this.#closesByFlag) res.writeHeader('Connection', 'close');
   }
 
-  /** False while bytes must wait for the client. */
-  #writeBody(): boolean {
-    return this.#contentLength < 0 ? this.#writeChunked() : this.#writeKnownLength();
+  #writeBody(): void {
+    if (this.#isBlocked) {
+      this.keepChunks();
+      return;
+    }
+    const isTaken =
+      this.#contentLength < 0
+        ? writeChunks(this.#res, this.#chunks, this.#isEnded, this.#hasWritableHandler)
+        : this.#writeKnownLength();
+    if (!isTaken) {
+      this.keepChunks();
+      this.#block();
+    } else if (this.#isEnded) {
+      this.#finish();
+    }
   }
 
-  /** False when the end must wait until what uWebSockets.js has queued is gone. */
-  #writeChunked(): boolean {
-    for (const chunk of this.#chunks) {
-      if (!this.#res.write(chunk)) this.#block();
+  /**
+   * Once the head is out this is called without a cork: what is in the cork's buffer counts as sent though it may not be,
+   * and the response would be over before its last bytes are with the kernel.
+   */
+  #writeKnownLength(): boolean {
+    while (this.#chunks.length > 0) {
+      const chunk = this.#chunks[0]!;
+      const before = this.#res.getWriteOffset();
+      const [isAllSent, isDone] = this.#res.tryEnd(chunk, this.#contentLength);
+      if (!isAllSent && !isDone) {
+        this.#chunks[0] = chunk.subarray(this.#res.getWriteOffset() - before);
+        return false;
+      }
+      this.#chunks.shift();
     }
-    this.#chunks.length = 0;
-    if (this.#isBlocked) return false;
-    if (this.#isEnded) this.#res.end();
     return true;
   }
 
-  /** False while bytes wait in `#unsent`, or the last of them is not taken yet. */
-  #writeKnownLength(): boolean {
-    const pending = this.#unsent === undefined ? this.#chunks : [this.#unsent, ...this.#chunks];
-    this.#unsent = undefined;
-    for (let i = 0; i < pending.length; i += 1) {
-      const chunk = pending[i]!;
-      const before = this.#res.getWriteOffset();
-      const [isAllSent, isDone] = this.#res.tryEnd(chunk, this.#contentLength);
-      if (isDone) return true;
-      if (!isAllSent) {
-        const taken = this.#res.getWriteOffset() - before;
-        this.#unsent = Buffer.concat([chunk.subarray(taken), ...pending.slice(i + 1)]);
-        this.#chunks.length = 0;
-        this.#block();
-        return false;
-      }
-    }
-    return !this.#isEnded;
-  }
-
   #block(): void {
-    if (this.#isBlocked) return;
     this.#isBlocked = true;
+    this.blockedSince = performance.now();
+    slowReaders.add(this);
     this.#source?.pauseReading();
     if (this.#hasWritableHandler) return;
     this.#hasWritableHandler = true;
@@ -219,10 +240,12 @@ export class ResponseRelay implements ResponseSink {
   #onWritable(): boolean {
     if (this.state === 'done') return true;
     this.#isBlocked = false;
-    const isWritten = this.#writeBody();
+    slowReaders.delete(this);
+    // With such a handler uWebSockets.js does not send by itself what it has queued; leaving a cork does.
+    if (this.#contentLength < 0) this.#res.cork(() => {});
+    this.#writeBody();
     if (this.#isBlocked) return false;
     if (!this.#isEnded) this.#source?.resumeReading();
-    else if (isWritten) this.#finish();
     return true;
   }
 

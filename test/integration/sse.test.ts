@@ -31,7 +31,11 @@ test('each event reaches the client before the next one is sent', async (t) => {
     await client.readUntil(`data: ${Buffer.from(text).toString('latin1')}\n\n`);
   }
   await post(uwsrp, `${'long '.repeat(20_000)}end`);
-  await client.readUntil('long end\n\n');
+  // Of a large event the last byte comes in a chunk of its own (chunked-body.ts).
+  await client.readUntil((bytes) => {
+    const match = /long end\n(\r\n1\r\n)?\n/.exec(bytes.toString('latin1'));
+    return match === null ? -1 : match.index + match[0].length;
+  });
   await post(uwsrp, 'bye');
   await client.readUntil('\r\n0\r\n\r\n');
 });
