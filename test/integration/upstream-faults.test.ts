@@ -3,6 +3,7 @@ import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { startDeafApp } from '../helpers/deaf-app.ts';
+import { lastingPort } from '../helpers/lasting-port.ts';
 import { answerOnce, assertErrorAnswer, GET, startProxiedApp } from '../helpers/proxied-app.ts';
 import { connectRaw } from '../helpers/raw-socket.ts';
 import { eachRequest, respond, type ScriptedApp, startScriptedApp } from '../helpers/scripted-app.ts';
@@ -87,8 +88,8 @@ test('the answer for a fault of the app', async (t) => {
 });
 
 test('answers 502 while nothing listens, and 200 as soon as the app is back', async (t) => {
-  let app: ScriptedApp = await startScriptedApp(t, answerOk);
-  const { port } = app;
+  const port = await lastingPort();
+  let app: ScriptedApp = await startScriptedApp(t, answerOk, { port });
   const uwsrp = await startUwsrp(t, { appPort: port });
   const client = await connectRaw(uwsrp.port, t);
   client.send(GET);
@@ -108,8 +109,9 @@ test('answers 502 while nothing listens, and 200 as soon as the app is back', as
 test('the health path turns to 503 with a failed connect, and back to 200 by itself when the app is back', async (t) => {
   // An app that keeps no connection: none is ever used again.
   const closing = eachRequest(() => respond('ok', { head: ['Connection: close'] }));
-  const app = await startScriptedApp(t, closing);
-  const uwsrp = await startUwsrp(t, { appPort: app.port, env: { UWSRP_HEALTH_PATH: '/healthz' } });
+  const port = await lastingPort();
+  const app = await startScriptedApp(t, closing, { port });
+  const uwsrp = await startUwsrp(t, { appPort: port, env: { UWSRP_HEALTH_PATH: '/healthz' } });
   const client = await connectRaw(uwsrp.port, t);
   const ask = async (path: string) => {
     client.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
@@ -121,13 +123,13 @@ test('the health path turns to 503 with a failed connect, and back to 200 by its
   assert.equal(await ask('/'), 502);
   assert.equal(await ask('/healthz'), 503);
 
-  const second = await startScriptedApp(t, closing, { port: app.port });
+  const second = await startScriptedApp(t, closing, { port });
   await until(async () => (await ask('/healthz')) === 200, 'the health path to say 200');
   assert.equal(second.requests, 0);
   await second.stop();
   assert.equal(await ask('/'), 502);
   assert.equal(await ask('/healthz'), 503);
-  await startScriptedApp(t, closing, { port: app.port });
+  await startScriptedApp(t, closing, { port });
   assert.equal(await ask('/'), 200);
   assert.equal(await ask('/healthz'), 200);
 });
@@ -161,8 +163,8 @@ test('answers 502 when the app does not answer the connect in time', async (t) =
 });
 
 test('only fails what is in flight when the app restarts under load', async (t) => {
-  let app = await startScriptedApp(t, answerOk);
-  const { port } = app;
+  const port = await lastingPort();
+  let app = await startScriptedApp(t, answerOk, { port });
   const uwsrp = await startUwsrp(t, { appPort: port });
   /** Odd while the app is away. */
   let phase = 0;
