@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync, statSync } from 'node:fs';
 import { join } from 'node:path';
 import { aptOfThisHost, buildImage, type CleanUp, debianImage, hostSetting } from './docker.ts';
+import { snippetsIn } from './docs.ts';
 import { inRepository } from './repository.ts';
 
 /** Slugs in the image below: the example app, which brings its own Node, and an app in Python without any. */
@@ -51,7 +52,7 @@ function context(): Record<string, string | Buffer> {
     'ca.pem': hostSetting('ca.pem'),
     dyno: readFileSync(inRepository('test', 'fixtures', 'dyno.sh')),
     'build/express/.profile.d/nodejs.sh': NODE_PROFILE,
-    'build/express/Procfile': `web: uwsrp node server.js\nworker: uwsrp ${WORKER}\n`,
+    'build/express/Procfile': `${snippetsIn('heroku-buildpack.md', 'procfile').join('')}worker: uwsrp ${WORKER}\n`,
     'build/python/app.py': readFileSync(inRepository('test', 'fixtures', 'apps', 'python_websocket.py')),
     'build/python/Procfile': `web: uwsrp python3 app.py\nworker: uwsrp ${WORKER}\n`,
     // Meant for the app's own install; uwsrp's must not follow it.
