@@ -153,8 +153,8 @@ export class UpstreamConnection {
     if (this.#isClosed) return;
     this.#isClosed = true;
     clearTimeout(this.#connectTimer);
-    // An exchange with both halves done has nothing left to be told.
-    const exchange = this.#isResponseDone && this.#isRequestSent ? undefined : this.#exchange;
+    // An exchange with both halves done has nothing left to be told; it may be hearing of its end just now.
+    const exchange = this.#parser.isIdle && this.#isRequestSent ? undefined : this.#exchange;
     this.#exchange = undefined;
     // It may be in the middle of a read.
     this.#parser.stop();

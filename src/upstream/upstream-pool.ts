@@ -18,6 +18,8 @@ export interface UpstreamPoolOptions {
    * close would be lost.
    */
   readonly idleTimeoutMs?: number;
+  /** The clock, in milliseconds. Default `performance.now`. */
+  readonly now?: () => number;
 }
 
 export interface PoolCounters {
@@ -52,11 +54,11 @@ export class UpstreamPool implements ConnectionOwner {
   readonly #waiting = new Map<UpstreamExchange, number>();
   /** The same for those whose request is still arriving. */
   readonly #waitingUploads = new Map<UpstreamExchange, number>();
-  readonly #retried = new WeakSet<UpstreamExchange>();
   /** Connections on which a request's body is still arriving. */
   #uploads = 0;
   #sweeper: NodeJS.Timeout | undefined;
   #lastConnectSucceeded = true;
+  #isClosed = false;
   /** A connection that no exchange asked for, while it connects. */
   #probe: UpstreamConnection | undefined;
 
@@ -67,6 +69,7 @@ export class UpstreamPool implements ConnectionOwner {
       responseTimeoutMs: 0,
       queueTimeoutMs: 30_000,
       idleTimeoutMs: 4000,
+      now: () => performance.now(),
       ...options,
     };
     const { maxConnections, queueTimeoutMs, responseTimeoutMs } = this.#options;
@@ -99,9 +102,11 @@ export class UpstreamPool implements ConnectionOwner {
 
   /** Sends the exchange at once, or as soon as a connection is free. */
   dispatch(exchange: UpstreamExchange): void {
-    if (!this.#trySend(exchange)) {
+    if (this.#isClosed) {
+      exchange.onFailure(closedError());
+    } else if (!this.#trySend(exchange)) {
       const queue = exchange.isRequestComplete ? this.#waiting : this.#waitingUploads;
-      queue.set(exchange, performance.now() + this.#options.queueTimeoutMs);
+      queue.set(exchange, this.#options.now() + this.#options.queueTimeoutMs);
       this.#startSweeper();
     } else if (this.#options.responseTimeoutMs > 0) {
       this.#startSweeper();
@@ -122,15 +127,16 @@ export class UpstreamPool implements ConnectionOwner {
     this.#waitingUploads.delete(exchange);
   }
 
-  /** Closes every connection and fails what waits. For the stop, when nothing is in flight any more. */
+  /** Closes every connection, and fails what is in flight, what waits and what comes later. */
   close(): void {
+    this.#isClosed = true;
     clearInterval(this.#sweeper);
     this.#sweeper = undefined;
-    for (const connection of [...this.#idle, ...this.#inUse]) connection.abandon();
     const waiting = [...this.#waiting.keys(), ...this.#waitingUploads.keys()];
     this.#waiting.clear();
     this.#waitingUploads.clear();
-    for (const exchange of waiting) exchange.onFailure(new UwsrpError('DRAINING', 'uwsrp is stopping'));
+    for (const exchange of waiting) exchange.onFailure(closedError());
+    for (const connection of [...this.#idle, ...this.#inUse]) connection.fail(closedError());
   }
 
   onUploadStart(): void {
@@ -164,7 +170,8 @@ export class UpstreamPool implements ConnectionOwner {
       connection.abandon();
       return;
     }
-    connection.idleSince = performance.now();
+    connection.isReused = true;
+    connection.idleSince = this.#options.now();
     this.#idle.push(connection);
     this.#startSweeper();
   }
@@ -177,26 +184,17 @@ export class UpstreamPool implements ConnectionOwner {
     if (connection === this.#probe) this.#probe = undefined;
     if (error.code === 'UPSTREAM_REFUSED') this.#lastConnectSucceeded = false;
     if (exchange !== undefined) {
-      const isOverdue = error.code === 'UPSTREAM_TIMEOUT';
-      if (!isOverdue && connection.isRetryAllowed && exchange.isReplayable && !this.#retried.has(exchange)) {
-        this.#retried.add(exchange);
-        this.#sendOnFreshConnection(exchange);
-      } else {
-        exchange.onFailure(error);
-      }
+      const isLost = error.code === 'UPSTREAM_CLOSED' && connection.isRetryAllowed && exchange.isReplayable;
+      // On a fresh one, so that it cannot be lost in the same way again. There is room: one has just gone.
+      const fresh = isLost ? this.#open() : undefined;
+      if (fresh !== undefined) fresh.send(exchange);
+      else exchange.onFailure(error);
     }
     this.#serveWaiting();
   }
 
-  /** A second stale connection must not eat the only retry. */
-  #sendOnFreshConnection(exchange: UpstreamExchange): void {
-    const connection = this.#open();
-    if (connection !== undefined) connection.send(exchange);
-    else this.dispatch(exchange);
-  }
-
   #takeIdle(): UpstreamConnection | undefined {
-    const now = this.#idle.length > 0 ? performance.now() : 0;
+    const now = this.#idle.length > 0 ? this.#options.now() : 0;
     for (;;) {
       const connection = this.#idle.pop();
       if (connection === undefined) return undefined;
@@ -209,7 +207,7 @@ export class UpstreamPool implements ConnectionOwner {
   }
 
   #open(): UpstreamConnection | undefined {
-    if (this.#inUse.size + this.#idle.length >= this.#options.maxConnections) return undefined;
+    if (this.#isClosed || this.#inUse.size + this.#idle.length >= this.#options.maxConnections) return undefined;
     const connection = new UpstreamConnection(this, this.#options);
     this.#inUse.add(connection);
     return connection;
@@ -237,7 +235,8 @@ export class UpstreamPool implements ConnectionOwner {
     while (this.#waiting.size > 0 || (this.#waitingUploads.size > 0 && this.#uploads < this.#maxUploads)) {
       const connection = this.#takeIdle() ?? this.#open();
       if (connection === undefined) return;
-      connection.send(this.#takeWaiting()!);
+      // To look for one may have closed others, and so have served what waited.
+      this.onReusable(connection);
     }
   }
 
@@ -246,7 +245,7 @@ export class UpstreamPool implements ConnectionOwner {
   }
 
   #sweep(): void {
-    const now = performance.now();
+    const now = this.#options.now();
     for (const connection of this.#idle.filter((each) => now - each.idleSince >= each.idleLimitMs))
       connection.abandon();
     this.#failOverdue(this.#waiting, now);
@@ -269,4 +268,8 @@ export class UpstreamPool implements ConnectionOwner {
       exchange.onFailure(new UwsrpError('QUEUE_TIMEOUT', reason));
     }
   }
+}
+
+function closedError(): UwsrpError {
+  return new UwsrpError('DRAINING', 'uwsrp is stopping');
 }
