@@ -113,11 +113,11 @@ export class ResponseParser {
 
   /**
    * The connection was ended by the app. Returns undefined when that is a right end of the response (its length was
-   * "until close") or when none was expected, else what is missing.
+   * "until close") or when none was expected, else what is missing. A reset is never a right end (RFC 9112 section 8).
    */
-  finish(): string | undefined {
+  finish(isReset = false): string | undefined {
     if (this.#state === 'idle') return undefined;
-    if (this.#state === 'body-close') {
+    if (this.#state === 'body-close' && !isReset) {
       this.#end();
       return undefined;
     }

@@ -55,6 +55,8 @@ export class UpstreamConnection {
   #isConnected = false;
   #isPaused = false;
   #isClosed = false;
+  /** It is closed as soon as the end of the body, which the app has answered already, is with the kernel. */
+  #isFlushing = false;
   /** Since when the app has owed the first byte of a response, as far as the sweeps have seen; -1 while it owes none. */
   #silentSince = -1;
   #connectTimer: NodeJS.Timeout | undefined;
@@ -63,12 +65,11 @@ export class UpstreamConnection {
     this.#owner = owner;
     this.#options = options;
     const { target } = options;
-    this.#socket = new UpstreamSocket({
+    this.#socket = new UpstreamSocket(target, {
       noDelay: true,
       writableHighWaterMark: WRITE_HIGH_WATER_MARK,
       onread: { buffer: readBuffer, callback: (bytes) => this.#onRead(bytes) },
     });
-    this.#socket.connect(target.kind === 'tcp' ? { host: target.host, port: target.port } : { path: target.path });
     this.#socket.on('drain', () => this.#onDrain());
     this.#socket.on('end', () => this.#onEnd());
     this.#socket.on('error', (cause) => this.#onError(cause));
@@ -158,7 +159,8 @@ export class UpstreamConnection {
     this.#exchange = undefined;
     // It may be in the middle of a read.
     this.#parser.stop();
-    this.#socket.destroy();
+    if (this.#isFlushing) this.#socket.destroySoon();
+    else this.#socket.destroy();
     if (!this.#isRequestSent) {
       this.#isRequestSent = true;
       this.#owner.onUploadEnd();
@@ -222,6 +224,7 @@ export class UpstreamConnection {
   /** Both halves of the exchange are done. */
   #settle(): void {
     if (!this.#parser.keepAlive || this.#socket.isBroken) {
+      this.#isFlushing = this.#socket.writableLength > 0;
       this.#close('the response was the last one');
       return;
     }
@@ -233,7 +236,11 @@ export class UpstreamConnection {
   readonly #uncork = (): void => this.#socket.uncork();
 
   #onEnd(): void {
-    const missing = this.#isResponseDone ? undefined : this.#parser.finish();
+    if (this.#isClosed) {
+      this.#socket.destroy();
+      return;
+    }
+    const missing = this.#isResponseDone ? undefined : this.#parser.finish(this.#socket.isReset);
     if (missing === undefined) this.#isResponseDone = true;
     this.#close(`the app closed the connection${missing === undefined ? '' : ` ${missing}`}`);
   }

@@ -1,4 +1,5 @@
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
+import type { UpstreamTarget } from '../lib/upstream-target.ts';
 
 /** What node:net takes for every socket, though its types know it for `connect` and servers only. */
 export interface UpstreamSocketOptions {
@@ -18,11 +19,23 @@ type Done = (error?: Error | null) => void;
 export class UpstreamSocket extends Socket {
   /** Set for requests with a body. Without one there is no answer to lose, and the error is told at once. */
   outlivesWriteErrors = false;
+  readonly #isTcp: boolean;
   #isBroken = false;
   #done: Done = ignore;
 
-  constructor(options: UpstreamSocketOptions) {
+  /** Connects at once. */
+  constructor(target: UpstreamTarget, options: UpstreamSocketOptions) {
     super(options as SocketConstructorOpts);
+    this.#isTcp = target.kind === 'tcp';
+    this.connect(target.kind === 'tcp' ? { host: target.host, port: target.port } : { path: target.path });
+  }
+
+  /**
+   * Whether what looks like an end was a reset. When the last bytes and the reset come together, libuv reads the bytes
+   * and reports an end; but a TCP socket that was reset has no peer any more. Only right when nobody asked before.
+   */
+  get isReset(): boolean {
+    return this.#isTcp && this.remoteAddress === undefined;
   }
 
   /** A write has failed, and was survived: nothing goes out any more. */
@@ -32,10 +45,12 @@ export class UpstreamSocket extends Socket {
 
   /**
    * Writes the head of a request without a body past the stream's buffer, which costs more than the write itself: there
-   * is nothing before it on an idle connection, and nothing behind it. A failure comes to the reader.
+   * is nothing behind it, and nothing before it, but for the end of a body which the app answered before it had read
+   * all. A failure comes to the reader.
    */
   writeHead(head: string): void {
-    super._write(head, 'latin1', ignore);
+    if (this.writableLength > 0) this.write(head, 'latin1');
+    else super._write(head, 'latin1', ignore);
   }
 
   override _write(chunk: unknown, encoding: BufferEncoding, done: Done): void {
