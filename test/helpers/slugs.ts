@@ -4,9 +4,10 @@ import { aptOfThisHost, buildImage, type CleanUp, debianImage, hostSetting } fro
 import { snippetsIn } from './docs.ts';
 import { inRepository } from './repository.ts';
 
-/** Slugs in the image below: the example app, which brings its own Node, and an app in Python without any. */
-export const EXPRESS_SLUG = '/app';
-export const PYTHON_SLUG = '/python';
+/** Where the image below has the slug of the example app, which brings its own Node. */
+export const SLUG = '/app';
+/** And an app in Python, which is still to be compiled. */
+export const PYTHON_SOURCE = '/source/python';
 
 /** What of this repository the buildpack is made of: a checkout has neither node_modules nor anything built. */
 const BUILDPACK = ['bin', 'src', 'docker/versions.sh', 'docker/launcher', 'package.json', 'package-lock.json'];
@@ -15,33 +16,34 @@ BUILDPACK.push('tsconfig.json', '.npmrc', 'LICENSE');
 /** What the Node buildpack leaves in a slug: a Node of its own, and the script that puts it on the app's PATH. */
 const NODE_PROFILE = `export PATH="$HOME/.heroku/node/bin:$PATH" NODE_HOME="$HOME/.heroku/node" NODE_ENV="production"\n`;
 
-const WORKER = `sh -c 'echo "PORT=$PORT DYNO=$DYNO"; command -v node || echo no node; exit 5'`;
+/** Says what a worker dyno has of ours: its own PORT, and neither a Node nor a variable. */
+const WORKER = `sh -c 'echo "PORT=$PORT DYNO=$DYNO"; command -v node || echo no node; env | grep -E "^(NODE|UWSRP)" | sort; exit 5'`;
 
 /**
- * Builds an image that has what a stack of Heroku's has, and no Node; in it both apps are compiled by the buildpack as
- * the platform does it (logs in /logs, the cache in /cache) and then moved to where dynos have them. The image's
+ * Builds an image that has what a stack of Heroku's has, and no Node; in it the buildpack has compiled the example app as
+ * the platform does it (logs in /logs, the cache in /cache), in another folder than that where a dyno has it. The image's
  * entrypoint is a dyno. Gives the tag.
  */
-export async function buildSlugs(t: CleanUp): Promise<string> {
+export async function buildSlug(t: CleanUp): Promise<string> {
   const dockerfile = `
     FROM ${await debianImage()}
     ${aptOfThisHost.line}
     RUN apt-get update && apt-get install -y --no-install-recommends python3
     RUN apt-get update && apt-get install -y --no-install-recommends ca-certificates curl libstdc++6
-    COPY --from=uwsrp/demo /app/examples/express-websocket /build/express
-    COPY --from=uwsrp/node /opt/uwsrp/bin/node /build/express/.heroku/node/bin/node
     COPY ca.pem /
     RUN cat /ca.pem >>/etc/ssl/certs/ca-certificates.crt
+    COPY --from=uwsrp/node /opt/uwsrp/bin/node /opt/node-of-the-app
+    COPY --from=uwsrp/demo /app/examples/express-websocket /source/express
     COPY buildpack /buildpack
-    COPY build /build
+    COPY source /source
     COPY config-vars /config-vars
     RUN mkdir /logs /cache && cd /buildpack/bin && chmod +x detect compile release && export STACK=heroku-24 \\
-     && for app in express python; do \\
-          /buildpack/bin/detect /build/$app >/logs/$app.detect \\
-          && /buildpack/bin/compile /build/$app /cache /config-vars >/logs/$app.compile 2>&1 \\
-          && /buildpack/bin/release /build/$app >/logs/$app.release || { cat /logs/*; exit 1; }; \\
-        done \\
-     && mv /build/express ${EXPRESS_SLUG} && mv /build/python ${PYTHON_SLUG}
+     && mkdir -p /source/express/.heroku/node/bin && ln -s /opt/node-of-the-app /source/express/.heroku/node/bin/node \\
+     && cp -R /source/express /tmp/build_1234 && cd /tmp \\
+     && { /buildpack/bin/detect build_1234 >/logs/detect \\
+       && /buildpack/bin/compile /tmp/build_1234 /cache /config-vars >/logs/compile 2>&1 \\
+       && /buildpack/bin/release /tmp/build_1234 >/logs/release || { cat /logs/*; exit 1; }; } \\
+     && mv build_1234 ${SLUG}
     COPY dyno /
     ENTRYPOINT ["/bin/bash", "/dyno"]`;
   return buildImage(t, dockerfile, { ...aptOfThisHost.files, ...context() });
@@ -51,10 +53,10 @@ function context(): Record<string, string | Buffer> {
   const files: Record<string, string | Buffer> = {
     'ca.pem': hostSetting('ca.pem'),
     dyno: readFileSync(inRepository('test', 'fixtures', 'dyno.sh')),
-    'build/express/.profile.d/nodejs.sh': NODE_PROFILE,
-    'build/express/Procfile': `${snippetsIn('heroku-buildpack.md', 'procfile').join('')}worker: uwsrp ${WORKER}\n`,
-    'build/python/app.py': readFileSync(inRepository('test', 'fixtures', 'apps', 'python_websocket.py')),
-    'build/python/Procfile': `web: uwsrp python3 app.py\nworker: uwsrp ${WORKER}\n`,
+    'source/express/.profile.d/nodejs.sh': NODE_PROFILE,
+    'source/express/Procfile': `${snippetsIn('heroku-buildpack.md', 'procfile').join('')}worker: uwsrp ${WORKER}\n`,
+    'source/python/app.py': readFileSync(inRepository('test', 'fixtures', 'apps', 'python_websocket.py')),
+    'source/python/Procfile': `web: uwsrp python3 app.py\nworker: uwsrp ${WORKER}\n`,
     // Meant for the app's own install; uwsrp's must not follow it.
     'config-vars/NODE_ENV': 'development',
     'config-vars/NPM_CONFIG_OMIT': 'optional',

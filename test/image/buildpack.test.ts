@@ -2,41 +2,41 @@ import { deepStrictEqual, match, ok, strictEqual } from 'node:assert/strict';
 import { after, test } from 'node:test';
 import { request } from '../helpers/http.ts';
 import { type ImageOptions, runImage, shellInImage, startImage } from '../helpers/image.ts';
-import { buildSlugs, EXPRESS_SLUG, PYTHON_SLUG } from '../helpers/slugs.ts';
+import { buildSlug, PYTHON_SOURCE, SLUG } from '../helpers/slugs.ts';
 import { openWebSocket } from '../helpers/websocket.ts';
 
-const image = await buildSlugs({ after });
-
-const expressDyno = dyno(EXPRESS_SLUG);
-const pythonDyno = dyno(PYTHON_SLUG);
+const image = await buildSlug({ after });
 
 /** A dyno's user and environment: a random uid that owns nothing, HOME at the slug, a random port. */
-function dyno(HOME: string, DYNO = 'web.1', env: Record<string, string> = {}): ImageOptions {
-  return { image, user: '23456:34567', env: { HOME, DYNO, PORT: '34251', ...env } };
-}
+const USER = 23456;
+const web = { image, user: `${USER}:34567`, env: { HOME: SLUG, DYNO: 'web.1', PORT: '34251' } };
+const worker = { ...web, env: { ...web.env, DYNO: 'worker.7' } };
 
-test('an app is compiled with the usual output, the second time from the cache', async (t) => {
+/** The Python app is compiled on the spot, without a Node buildpack and from the cache of the other app's build. */
+const python: ImageOptions = {
+  ...web,
+  user: '0',
+  entrypoint: ['/bin/bash', '-euc'],
+  command: [
+    `rm -r ${SLUG} && cp -R ${PYTHON_SOURCE} /tmp/build_5678 && /buildpack/bin/compile /tmp/build_5678 /cache
+     mv /tmp/build_5678 ${SLUG} && exec setpriv --reuid ${USER} --regid 34567 --clear-groups bash /dyno`,
+  ],
+};
+
+test('an app is compiled with the usual output', async (t) => {
   const logs = await shellInImage(t, 'cd /logs; for log in *; do echo "[$log]"; cat "$log"; done', { image });
   const output = logs.replace(/(?<=uwsrp |Node )\d+\.\d+\.\d+/g, 'x.y.z').replace(/linux-\w+/, 'linux-x64');
   strictEqual(
     output,
-    `[express.compile]
+    `[compile]
 -----> uwsrp x.y.z
        Installing Node x.y.z for uwsrp itself (linux-x64)
        Installing its packages (npm ci)
        Compiling it (tsc)
        Done: uwsrp is on the PATH of every dyno
-[express.detect]
+[detect]
 uwsrp
-[express.release]
---- {}
-[python.compile]
------> uwsrp x.y.z
-       Taken from the cache of an earlier build
-       Done: uwsrp is on the PATH of every dyno
-[python.detect]
-uwsrp
-[python.release]
+[release]
 --- {}
 `,
   );
@@ -44,23 +44,21 @@ uwsrp
 
 test('the slug gets one folder and one profile script, and one addon', async (t) => {
   const script = `
-    cd ${PYTHON_SLUG}
-    find . -maxdepth 2 ! -name . -printf '%P %m\\n' | sort
-    find . -name '*.node' -o -name typescript -o -name '*.tgz' -o -path '*uWebSockets*' -name docs | sed 's/_[a-z0-9]*_[0-9]*.node/.node/'
+    cd ${SLUG}
+    find . -maxdepth 2 \\( -name '.uwsrp*' -o -path './.uwsrp/*' -o -path './.profile.d/*' \\) -printf '%P %m\\n' | sort
+    find .uwsrp -name '*.node' -o -name typescript -o -name '*.tgz' -o -path '*uWebSockets*' -name docs | sed 's/_[a-z0-9]*_[0-9]*.node/.node/'
     cat .profile.d/uwsrp.sh
     ls .uwsrp/licenses
-    grep -rl /build .uwsrp/bin/uwsrp .uwsrp/lib --include='*.js*' --exclude-dir=node_modules || echo 'no path of the build'`;
+    grep -rl /tmp/build .uwsrp/bin/uwsrp .uwsrp/lib --include='*.js*' --exclude-dir=node_modules || echo 'no path of the build'`;
   deepStrictEqual((await shellInImage(t, script, { image })).trim().split('\n'), [
-    '.profile.d 755',
+    '.profile.d/nodejs.sh 644',
     '.profile.d/uwsrp.sh 644',
     '.uwsrp 755',
     '.uwsrp/bin 755',
     '.uwsrp/lib 755',
     '.uwsrp/licenses 755',
     '.uwsrp/path 755',
-    'Procfile 644',
-    'app.py 644',
-    './.uwsrp/lib/node_modules/uWebSockets.js/uws_linux.node',
+    '.uwsrp/lib/node_modules/uWebSockets.js/uws_linux.node',
     'export PATH="$HOME/.uwsrp/path:$PATH"',
     'node',
     'uWebSockets.js',
@@ -91,7 +89,7 @@ test('without a network the cache serves, and without the cache nothing is left 
 
 test('without a Procfile a start script is the default process, and nothing is when there is none', async (t) => {
   const script = `
-    mkdir /a /b && ln -s ${PYTHON_SLUG}/.uwsrp /a && ln -s ${PYTHON_SLUG}/.uwsrp /b
+    mkdir /a /b && ln -s ${SLUG}/.uwsrp /a && ln -s ${SLUG}/.uwsrp /b
     echo '{"scripts":{"start":"node ."}}' >/a/package.json
     for app in a b; do NODE_OPTIONS=--no-such-option /buildpack/bin/release /$app; done`;
   strictEqual(await shellInImage(t, script, { image }), '---\ndefault_process_types:\n  web: uwsrp\n--- {}\n');
@@ -99,8 +97,8 @@ test('without a Procfile a start script is the default process, and nothing is w
 
 test('Express on a dyno: HTTP and WebSocket, each Node with its own environment, a stop by SIGTERM to all', async (t) => {
   const mark = { path: '/tmp/mark.cjs', content: 'console.error("marked", process.execPath, process.env.PATH)' };
-  const env = { ...expressDyno.env, NODE_OPTIONS: '--require /tmp/mark.cjs' };
-  const container = await startImage(t, { ...expressDyno, env, files: [mark] });
+  const env = { ...web.env, NODE_OPTIONS: '--require /tmp/mark.cjs' };
+  const container = await startImage(t, { ...web, env, files: [mark] });
 
   const answer = await request(container.address, { path: '/api/request', headers: { 'X-Forwarded-Proto': 'https' } });
   strictEqual(answer.status, 200);
@@ -109,10 +107,10 @@ test('Express on a dyno: HTTP and WebSocket, each Node with its own environment,
   strictEqual((await socket.exchange('through the dyno')).text, 'through the dyno');
 
   deepStrictEqual(container.stderr.match(/^marked .*$/gm), [
-    `marked /app/.heroku/node/bin/node /app/.uwsrp/path:/app/.heroku/node/bin:${PATH}`,
+    `marked /opt/node-of-the-app /app/.uwsrp/path:/app/.heroku/node/bin:${PATH}`,
   ]);
   const nodes = await container.exec('bash', '-c', 'readlink /proc/[0-9]*/exe | grep node | sort');
-  strictEqual(nodes, '/app/.heroku/node/bin/node\n/app/.uwsrp/bin/node\n');
+  strictEqual(nodes, '/app/.uwsrp/bin/node\n/opt/node-of-the-app\n');
 
   const ended = container.terminateAll();
   strictEqual((await socket.closed).code, 1001);
@@ -121,12 +119,17 @@ test('Express on a dyno: HTTP and WebSocket, each Node with its own environment,
 });
 
 test('Python on a dyno without any Node: HTTP and WebSocket, and a request in flight outlives SIGTERM to all', async (t) => {
-  const container = await startImage(t, pythonDyno);
+  const container = await startImage(t, python);
+  match(container.stdout, /^-----> uwsrp [\d.]+\n {7}Taken from the cache of an earlier build\n {7}Done: .*\n\{/);
   strictEqual((await request(container.address, { path: '/a%20b?c' })).text, 'hello from Python: /a%20b?c');
   const socket = await openWebSocket(t, `ws://127.0.0.1:${container.address.port}/`);
   strictEqual((await socket.exchange('through the dyno')).text, 'through the dyno');
-  const ids = await container.exec('bash', '-c', 'cat /proc/[0-9]*/status | grep ^Uid | sort -u');
-  match(ids, /^Uid:(\t23456){4}\n$/);
+  const owners = await container.exec(
+    'bash',
+    '-c',
+    "for p in /proc/[0-9]*; do tr '\\0' ' ' <$p/cmdline | grep -q 'ap[p].py' && grep ^Uid $p/status; done; true",
+  );
+  strictEqual(owners, `Uid:${`\t${USER}`.repeat(4)}\n`.repeat(2));
 
   const slow = request(container.address, { path: '/slow' });
   await container.waitForOutput('the request is here');
@@ -136,16 +139,24 @@ test('Python on a dyno without any Node: HTTP and WebSocket, and a request in fl
   strictEqual(await ended, 0);
 });
 
-test('a worker dyno runs the command as it is, and PATH has no Node of ours', async (t) => {
-  const run = await runImage(t, dyno(PYTHON_SLUG, 'worker.1'));
-  deepStrictEqual(run, { exitCode: 5, stdout: 'PORT=34251 DYNO=worker.1\nno node\n', stderr: '' });
-  const withNode = await runImage(t, dyno(EXPRESS_SLUG, 'worker.7'));
-  strictEqual(withNode.stdout, 'PORT=34251 DYNO=worker.7\n/app/.heroku/node/bin/node\n');
+test('a worker dyno runs the command as it is, with neither a Node nor a variable of ours', async (t) => {
+  const run = await runImage(t, worker);
+  strictEqual(run.exitCode, 5);
+  deepStrictEqual(run.stdout.split('\n'), [
+    'PORT=34251 DYNO=worker.7',
+    '/app/.heroku/node/bin/node',
+    'NODE_ENV=production',
+    'NODE_HOME=/app/.heroku/node',
+    '',
+  ]);
+  const profile = { path: `${SLUG}/.profile.d/nodejs.sh`, content: '' };
+  const withoutNode = await runImage(t, { ...worker, files: [profile] });
+  strictEqual(withoutNode.stdout, 'PORT=34251 DYNO=worker.7\nno node\n');
 });
 
 test('a web line with a command that is not there ends with 127 and its name', async (t) => {
-  const Procfile = { path: `${PYTHON_SLUG}/Procfile`, content: 'web: uwsrp no-such-server --port 1\n' };
-  const run = await runImage(t, { ...pythonDyno, files: [Procfile] });
+  const Procfile = { path: `${SLUG}/Procfile`, content: 'web: uwsrp no-such-server --port 1\n' };
+  const run = await runImage(t, { ...web, files: [Procfile] });
   strictEqual(run.exitCode, 127);
   match(run.stdout + run.stderr, /no-such-server/);
   ok(!(run.stdout + run.stderr).includes('listening'));
