@@ -34,6 +34,10 @@ export interface ParseOptions {
 /** A refused response (`refused` says why), one that ended too early (`cut` says where), or a whole one. */
 export type ParseOutcome = { readonly refused: string } | { readonly cut: string } | ParsedResponse;
 
+const READ_BUFFER = Buffer.alloc(2 * 1024 * 1024);
+/** What would end a head, a chunk or a trailer if it were read. */
+const OLDER_BYTES = Buffer.from('\r\n\r\n0\r\n\r\nHTTP/1.1 200 OK\r\nContent-Length: 0\r\n\r\n');
+
 /** Feeds the bytes in as many reads as `cuts` asks for, then ends the connection if the response is not complete. */
 export function parseResponse(bytes: string | Buffer, options: ParseOptions = {}): ParseOutcome {
   const data = typeof bytes === 'string' ? Buffer.from(bytes, 'latin1') : bytes;
@@ -43,11 +47,13 @@ export function parseResponse(bytes: string | Buffer, options: ParseOptions = {}
   parser.expect(isHeadRequest, sink);
   let position = 0;
   for (const cut of [...cuts, data.length]) {
-    // As on a connection: each read comes in memory that is used again for the next.
-    const read = Buffer.from(data.subarray(position, cut));
-    const result = parser.execute(read);
+    // As on a connection: each read comes in memory that is used again for the next, and holds older bytes behind it.
+    const length = cut - position;
+    data.copy(READ_BUFFER, 0, position, cut);
+    OLDER_BYTES.copy(READ_BUFFER, length);
+    const result = parser.execute(READ_BUFFER, length);
     sink.onReadEnd();
-    read.fill(0);
+    READ_BUFFER.fill(0, 0, length);
     if (typeof result === 'string') return { refused: result };
     if (parser.isIdle) return sink.response(parser, position + result, false);
     position = cut;

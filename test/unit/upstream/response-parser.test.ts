@@ -245,6 +245,14 @@ cuts('a close behind an interim response is one before the head', 'HTTP/1.1 100 
 cuts('a close before the first byte is one before the head', '', /before a whole/);
 cuts('a close in the status line is one before the head', 'HTTP/1.1 20', /before a whole/);
 cuts('a close before the blank line is one before the head', `${OK}Content-Length: 0\r\n`, /before a whole/);
+test('a reset ends no response, whatever its framing', () => {
+  for (const bytes of [`${OK}\r\nnot all`, `${OK}Content-Length: 5\r\n\r\nfour`, chunked('1\r\na\r\n'), 'HTTP']) {
+    const parser = new ResponseParser();
+    parser.expect(false, { ...IGNORED, onEnd: () => assert.fail('it ended') });
+    parser.execute(Buffer.from(bytes));
+    assert.equal(typeof parser.finish(true), 'string');
+  }
+});
 test('a close between two responses is a right end', () => {
   const parser = new ResponseParser();
   assert.equal(parser.finish(), undefined);
