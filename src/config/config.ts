@@ -83,6 +83,7 @@ export interface Config {
   readonly wsMaxMessageBytes: number;
   readonly wsIdleTimeoutMs: number;
 
+  readonly accessLog: 'off' | 'errors' | 'all';
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   readonly logFormat: 'json' | 'pretty';
   readonly logFile: string | undefined;

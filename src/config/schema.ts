@@ -297,6 +297,13 @@ export const SCHEMA: { readonly [S in Setting]: Variable<Settings[S]> } = {
     fallback: 60_000,
     meaning: 'A WebSocket that is silent this long is closed; pings keep a live one busy.',
   },
+  accessLog: {
+    name: 'UWSRP_ACCESS_LOG',
+    kind: choice('off', 'errors', 'all'),
+    fallback: 'errors',
+    meaning:
+      'Requests that the log tells of: `errors` are answers from 500 on, cut ones, and clients that left before theirs (499).',
+  },
   logLevel: {
     name: 'UWSRP_LOG_LEVEL',
     kind: choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),

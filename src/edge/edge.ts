@@ -1,8 +1,9 @@
 import { createServer } from 'node:net';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { type ErrorCode, UwsrpError } from '../lib/errors.ts';
+import { UwsrpError } from '../lib/errors.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
+import { AccessLog } from '../log/access-log.ts';
 import { requestFraming } from '../proxy/framing.ts';
 import { parseConnection } from '../proxy/hop-by-hop.ts';
 import type { LocalAnswer, Pipeline } from '../proxy/pipeline.ts';
@@ -12,6 +13,7 @@ import { KeepAlive, type KeepAlivePolicy, keepAlivePolicy } from './keep-alive.t
 import { answerLast } from './last-answer.ts';
 import { sendLocalAnswer } from './local-answer.ts';
 import { RequestBody } from './request-body.ts';
+import { loggedRequest, RequestLog } from './request-log.ts';
 import { RequestReader } from './request-reader.ts';
 import { UploadWatch } from './upload-watch.ts';
 import {
@@ -43,6 +45,7 @@ export class Edge implements ExchangeHost, GateHost {
   readonly #options: EdgeOptions;
   readonly #app: TemplatedApp;
   readonly reader: RequestReader;
+  readonly requestLog: RequestLog;
   readonly #gate: WebSocketGate;
   readonly #webSockets: WebSocketRelays;
   readonly #keepAlivePolicy: KeepAlivePolicy;
@@ -59,6 +62,7 @@ export class Edge implements ExchangeHost, GateHost {
     this.pipeline = options.pipeline;
     this.pool = options.pool;
     this.reader = new RequestReader(options.pipeline, options.config.clientIpHeader);
+    this.requestLog = new RequestLog(AccessLog.create(options.config.accessLog, options.log), options.pipeline);
     this.#uploads = new UploadWatch(options.config);
     this.#app = uWS.App();
     const { config } = options;
@@ -147,9 +151,8 @@ export class Edge implements ExchangeHost, GateHost {
     if (this.#inFlight === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
   }
 
-  onFailure(method: string, path: string, status: number, code: ErrorCode, reason: string): void {
-    // The query is left out: it may hold secrets.
-    this.log[status >= 500 ? 'warn' : 'info']({ method, path, status, code, reason }, 'request failed');
+  now(): number {
+    return this.requestLog.now();
   }
 
   answerLast(res: HttpResponse, answer: LocalAnswer, isHeadRequest: boolean): void {
@@ -157,8 +160,8 @@ export class Edge implements ExchangeHost, GateHost {
   }
 
   onExchangeEnd(outcome: ExchangeOutcome): void {
-    const { request, status, error } = outcome;
-    if (error !== undefined) this.onFailure(request.method, request.path, status, error.code, error.message);
+    const { request } = outcome;
+    this.requestLog.onAnswer(request, outcome);
     if (request.kept !== undefined) {
       if (outcome.leavesIdle) this.#keepAlive!.onIdle(request.kept);
       else this.#keepAlive!.forget(request.kept);
@@ -168,6 +171,7 @@ export class Edge implements ExchangeHost, GateHost {
 
   #onRequest(res: HttpResponse, req: HttpRequest): void {
     const { pipeline, reader } = this;
+    const startedAt = this.requestLog.now();
     reader.read(res, req);
     if (reader.upgrade !== undefined) {
       // What uWebSockets.js does not take for a handshake may be a bad one all the same.
@@ -188,8 +192,7 @@ export class Edge implements ExchangeHost, GateHost {
     const answer = pipeline.answer(reader, framing, requestId);
     if (answer !== undefined) {
       const { refusal } = answer;
-      if (refusal !== undefined)
-        this.onFailure(reader.method, reader.path, answer.status, refusal.code, refusal.reason);
+      this.requestLog.onLocalAnswer(loggedRequest(reader, requestId, startedAt), answer);
       if (refusal !== undefined || reader.isLast || wantsClose || this.closesConnections) {
         this.answerLast(res, answer, isHeadRequest);
         if (kept !== undefined) this.#keepAlive!.forget(kept);
@@ -206,6 +209,12 @@ export class Edge implements ExchangeHost, GateHost {
     const request: ExchangeRequest = {
       method: reader.method,
       path: reader.path,
+      peer: reader.peer,
+      isTrusted: reader.isTrusted,
+      clientIp: reader.clientIp,
+      forwardedFor: reader.forwardedFor,
+      realIp: reader.realIp,
+      startedAt,
       accept: reader.accept,
       isLast: reader.isLast,
       wantsClose,

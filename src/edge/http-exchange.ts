@@ -8,20 +8,17 @@ import type { KeptConnection } from './keep-alive.ts';
 import { sendLastAnswer } from './last-answer.ts';
 import { sendLocalAnswer } from './local-answer.ts';
 import type { RequestBody, RequestBodyOwner } from './request-body.ts';
+import type { AnswerRecord, LoggedRequest } from './request-log.ts';
 import { type Closing, ResponseRelay } from './response-relay.ts';
 import type { HttpResponse } from './uws.ts';
 
 /** What an exchange keeps of its request: the reader is used again while the exchange lives. */
-export interface ExchangeRequest {
-  readonly method: string;
-  readonly path: string;
+export interface ExchangeRequest extends LoggedRequest {
   readonly accept: string | undefined;
   /** uWebSockets.js closes the connection after the answer by itself, since the client said `Connection: close`. */
   readonly isLast: boolean;
   /** The client said `close` in another way, which is ours to obey. */
   readonly wantsClose: boolean;
-  /** Value of `X-Request-Id`, unless the app sends its own; undefined when there is to be none. */
-  readonly requestId: string | undefined;
   /** Value for `Strict-Transport-Security`, unless the app sends its own. */
   readonly hsts: string | undefined;
   /** Head for the app, with the blank line. */
@@ -31,15 +28,10 @@ export interface ExchangeRequest {
 }
 
 /** How an exchange ended, for the log and the counters. */
-export interface ExchangeOutcome {
+export interface ExchangeOutcome extends AnswerRecord {
   readonly request: ExchangeRequest;
-  /** What the client got; 499 when it went away first. */
-  readonly status: number;
-  readonly bodyBytes: number;
   /** The client's connection is open and waits for the next request. */
   readonly leavesIdle: boolean;
-  /** Why it failed, if it did. */
-  readonly error: UwsrpError | undefined;
 }
 
 /** The edge, as an exchange sees it. */
@@ -47,6 +39,8 @@ export interface ExchangeHost {
   readonly pool: UpstreamPool;
   /** Whether answers are to close their connections. */
   readonly closesConnections: boolean;
+  /** The clock of the request log. */
+  now(): number;
   onExchangeEnd(outcome: ExchangeOutcome): void;
 }
 
@@ -62,6 +56,14 @@ const IDEMPOTENT = new Set([
   'SEARCH',
   'QUERY',
 ]);
+
+/** What a client did that went away. uWebSockets.js tells no difference between one that left and one that hangs. */
+const GONE = {
+  upload: 'the client went away, or hung, in the middle of its body',
+  head: 'the client went away before its answer',
+  body: 'the client went away, or hung, in the middle of its answer',
+  done: 'the client went away',
+} as const;
 
 /**
  * One request from its client to the app and the answer back. However it goes, it ends exactly once: with the whole
@@ -83,6 +85,7 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
   /** Set with the head of the answer. */
   #leavesIdle = false;
   #mustClose = false;
+  #firstByteAt = 0;
   #isOver = false;
 
   constructor(host: ExchangeHost, res: HttpResponse, request: ExchangeRequest, body: RequestBody | undefined) {
@@ -119,6 +122,7 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
   }
 
   onHead(head: ResponseHead): void {
+    this.#firstByteAt = this.#host.now();
     this.#relay.onHead(head);
   }
 
@@ -172,7 +176,7 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
     if (this.#relay.state === 'body') {
       this.#leavesIdle = false;
       // First: uWebSockets.js tells of the cut as of a client that left.
-      this.#end(this.#relay.status, error);
+      this.#end(this.#relay.status, error, this.#relay.bodyBytes, true);
       this.#relay.cut();
       return;
     }
@@ -180,7 +184,7 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
     this.#body?.dropRest();
     const answer = errorAnswer(error.code, this.#request.accept, this.#request.requestId);
     sendLocalAnswer(this.#res, answer, this.isHeadRequest, this.closing());
-    this.#end(answer.status, error);
+    this.#end(answer.status, error, this.isHeadRequest ? 0 : answer.body.length);
   }
 
   onBodyReceived(): void {
@@ -199,7 +203,7 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
     this.#relay.abandon();
     const answer = errorAnswer(error.code, this.#request.accept, this.#request.requestId);
     sendLastAnswer(this.#res, answer, this.isHeadRequest);
-    this.#end(answer.status, error);
+    this.#end(answer.status, error, this.isHeadRequest ? 0 : answer.body.length);
     body.linger();
   }
 
@@ -245,12 +249,18 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
     // It may still be read though the exchange is over.
     this.#body?.stop();
     if (this.#isOver) return;
-    this.#relay.abandon();
     this.#leavesIdle = false;
-    this.#end(499, undefined);
+    const message = GONE[this.#body?.isComplete === false ? 'upload' : this.#relay.state];
+    this.#relay.abandon();
+    this.#end(499, { code: 'CLIENT_GONE', message });
   }
 
-  #end(status: number, error: UwsrpError | undefined): void {
+  #end(
+    status: number,
+    failure: AnswerRecord['failure'],
+    bodyBytes: number = this.#relay.bodyBytes,
+    isCut = false,
+  ): void {
     if (this.#isOver) return;
     this.#isOver = true;
     const isUploading = this.#body?.isComplete === false;
@@ -260,9 +270,11 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
     this.#host.onExchangeEnd({
       request: this.#request,
       status,
-      bodyBytes: this.#relay.bodyBytes,
+      bodyBytes,
+      firstByteAt: this.#firstByteAt,
+      isCut,
+      failure,
       leavesIdle: this.#leavesIdle && !isUploading,
-      error,
     });
   }
 }

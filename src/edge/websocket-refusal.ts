@@ -10,7 +10,7 @@ export interface RefusalOwner {
   hsts(head: ResponseHead): string | undefined;
   requestId(head: ResponseHead): string | undefined;
   /** The answer is with the client, was cut, or nobody is there any more; `error` says why it failed, if it did. */
-  onEnd(status: number, error: UwsrpError | undefined): void;
+  onEnd(status: number, bodyBytes: number, error: UwsrpError | undefined): void;
   /** Nothing of the app's answer can be used: the client gets one of ours. Ends the refusal as well. */
   onInvalid(error: UwsrpError): void;
 }
@@ -102,6 +102,6 @@ export class WebSocketRefusal implements ResponseSink {
     if (this.#isOver) return;
     this.#isOver = true;
     this.#refusal.socket.destroy();
-    this.#owner.onEnd(status, error);
+    this.#owner.onEnd(status, this.#relay.bodyBytes, error);
   }
 }

@@ -28,6 +28,10 @@ export interface UpgradeRequest {
   refuse(code: ErrorCode, why: string): void;
   /** Answers with what the app gave instead of its 101. Sets an `onAborted` of its own, in place of the relay's. */
   relayResponse(refusal: UpgradeRefusal): void;
+  /** The app has accepted; the client gets its 101 now. */
+  onAccepted(): void;
+  /** The client went away before its answer. */
+  onGone(): void;
 }
 
 export interface RelayOptions {
@@ -183,6 +187,7 @@ export class WebSocketRelay implements WebSocketClientHandler {
   // --- The app's side, told by its connection ---
 
   accepted(response: UpgradeResponse): void {
+    this.#request!.onAccepted();
     upgradeClient(this.#res!, response, this.key, this.#context);
     this.#res = undefined;
     this.#request = undefined;
@@ -274,6 +279,7 @@ export class WebSocketRelay implements WebSocketClientHandler {
     this.#state = 'gone';
     this.#client.destroy();
     this.#keeper.onDone(this);
+    this.#request!.onGone();
   }
 
   #abandon(): void {

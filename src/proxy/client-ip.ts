@@ -3,6 +3,9 @@ import { addressOf } from './ip-address.ts';
 import type { ProxyRequest } from './request.ts';
 import { createTrust } from './trust.ts';
 
+/** Who a request says that it comes from. */
+export type ClientSource = Pick<ProxyRequest, 'peer' | 'clientIp' | 'forwardedFor' | 'realIp'>;
+
 /**
  * Makes the rule for the client's address in the log. From a trusted peer: the field of `UWSRP_CLIENT_IP_HEADER`, else
  * the rightmost entry of `X-Forwarded-For` that is not itself a trusted hop (entries left of it are whatever the
@@ -10,7 +13,7 @@ import { createTrust } from './trust.ts';
  *
  * Hops are those of the `UWSRP_TRUST_PROXY` list; with `all`, which would make every entry a hop, those of `auto`.
  */
-export function createClientIp(rule: TrustProxy): (request: ProxyRequest, isTrusted: boolean) => string {
+export function createClientIp(rule: TrustProxy): (request: ClientSource, isTrusted: boolean) => string {
   const isHop = createTrust(rule.kind === 'list' ? rule : { kind: 'auto' }, { endsTls: false });
   return (request, isTrusted) => {
     if (!isTrusted) return request.peer;

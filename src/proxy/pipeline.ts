@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { type ClientSource, createClientIp } from './client-ip.ts';
 import { errorResponse } from './error-response.ts';
 import { createForwardedHeaders } from './forwarded-headers.ts';
 import { type RequestFraming, requestFraming } from './framing.ts';
@@ -31,6 +32,8 @@ export interface PipelineState {
 /** The rules in the order in which they see a request. */
 export interface Pipeline {
   isTrusted(peer: string): boolean;
+  /** The client's address for the log. */
+  clientAddress(request: ClientSource & { readonly isTrusted: boolean }): string;
   /** Whether a field of this (lower-case) name goes on to the app as it is. */
   isForwardedAsItIs(name: string, isTrusted: boolean): boolean;
   /** The value of `X-Request-Id` for the app, the client and the log; undefined when there is to be none. */
@@ -49,12 +52,14 @@ export function createPipeline(config: Config, state: PipelineState): Pipeline {
   const redirect = createRedirect(config);
   const forwardedLines = createForwardedHeaders(config, Date.now);
   const hsts = createHsts(config.hsts);
+  const clientIp = createClientIp(config.trustProxy);
   const { healthPath, maxHeaderBytes } = config;
   const maxBodyBytes = config.maxBodyBytes === 0 ? Number.POSITIVE_INFINITY : config.maxBodyBytes;
   const health = [healthAnswer(200, '200 OK', 'ok\n'), healthAnswer(503, '503 Service Unavailable', 'unavailable\n')];
 
   return {
     isTrusted: createTrust(config.trustProxy, { endsTls: false }),
+    clientAddress: (request) => clientIp(request, request.isTrusted),
     isForwardedAsItIs: createRequestFields(config),
 
     answer(request, framing, requestId) {

@@ -85,6 +85,8 @@ function readRequest(res: HttpResponse, req: HttpRequest, refusals: WebSocketPro
       answer(res, code);
     },
     relayResponse: (refusal) => void relayResponse(res, refusal),
+    onAccepted: () => {},
+    onGone: () => {},
   };
 }
 

@@ -27,7 +27,7 @@ function assertIntact(request: AppRequest, bytes: string): void {
 
 test('header injection by chars above U+00FF', async (t) => {
   const proxied = await startProxiedApp(t, {
-    env: { UWSRP_CLIENT_IP_HEADER: 'X-Edge-IP', UWSRP_LOG_LEVEL: 'info' },
+    env: { UWSRP_ACCESS_LOG: 'all', UWSRP_CLIENT_IP_HEADER: 'X-Edge-IP', UWSRP_LOG_LEVEL: 'info' },
   });
 
   const fields = [

@@ -26,12 +26,18 @@ async function start(t: TestContext, script: ConnectionScript) {
     const outcome = new Promise<ExchangeOutcome>((resolve) => {
       onOutcome = resolve;
     });
-    const host: ExchangeHost = { pool, closesConnections: false, onExchangeEnd: (end) => onOutcome(end) };
+    const host: ExchangeHost = { pool, closesConnections: false, now: () => 0, onExchangeEnd: (end) => onOutcome(end) };
     const isUpload = options.uploadBytes !== undefined;
     const lines = isUpload ? `Content-Length: ${options.uploadBytes}\r\n` : '';
     const request = {
       method: isUpload ? 'POST' : 'GET',
       path: target,
+      peer: '10.0.0.9',
+      isTrusted: true,
+      clientIp: undefined,
+      forwardedFor: undefined,
+      realIp: undefined,
+      startedAt: 0,
       accept: undefined,
       isLast: false,
       wantsClose: false,
