@@ -3,7 +3,7 @@ import { test } from 'node:test';
 import { startDeafApp } from '../helpers/deaf-app.ts';
 import { GET, type ProxiedCase, startProxiedApp } from '../helpers/proxied-app.ts';
 import { connectRaw, type RawSocket } from '../helpers/raw-socket.ts';
-import { respond, type ScriptedConnection } from '../helpers/scripted-app.ts';
+import { eachRequest, respond, type ScriptedConnection } from '../helpers/scripted-app.ts';
 import { withTimeout } from '../helpers/timeout.ts';
 import { until } from '../helpers/until.ts';
 import { startUwsrp } from '../helpers/uwsrp.ts';
@@ -159,6 +159,37 @@ test('a client that leaves', async (t) => {
         // Half a connection is none for uWebSockets.js: it closes, and what was still to be answered is lost.
         client.resume();
         if (how === 'ends its half') await client.closed;
+      });
+    }
+  }
+});
+
+test('a client that leaves while its request waits for a connection is forgotten', async (t) => {
+  const proxied = await startProxiedApp(t, { env: { UWSRP_APP_CONNECTIONS: '1' } });
+  for (const [how, leave] of LEAVES) {
+    for (const request of [GET, `${UPLOAD}sent`]) {
+      await proxied.test(`${how} after ${request.slice(0, 4).trim()}`, async (run) => {
+        let release = () => {};
+        const targets: string[] = [];
+        await run.script(
+          eachRequest(async ({ target }) => {
+            targets.push(target);
+            if (target === '/first') await new Promise<void>((resolve) => (release = resolve));
+            return respond('ok');
+          }),
+        );
+        const first = await run.send('GET /first HTTP/1.1\r\nHost: a\r\n\r\n');
+        await run.app.until((app) => app.requests === 1, 'the first request');
+        const open = run.uwsrp.openFiles();
+        const second = await run.send(request);
+        await until(() => run.uwsrp.openFiles() === open + 1, 'the second client to be accepted');
+        leave(second);
+        await until(() => run.uwsrp.openFiles() === open, 'the second client to be let go');
+        release();
+        assert.equal((await first.readResponse()).status, 200);
+        const third = await run.send('GET /third HTTP/1.1\r\nHost: a\r\n\r\n');
+        assert.equal((await third.readResponse()).status, 200);
+        assert.deepEqual(targets, ['/first', '/third']);
       });
     }
   }

@@ -2,7 +2,6 @@ import assert from 'node:assert/strict';
 import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { startDeafApp } from '../helpers/deaf-app.ts';
 import { lastingPort } from '../helpers/lasting-port.ts';
 import { answerOnce, assertErrorAnswer, GET, startProxiedApp } from '../helpers/proxied-app.ts';
 import { connectRaw } from '../helpers/raw-socket.ts';
@@ -150,16 +149,6 @@ test('answers 502 while the unix socket is missing or dead, and 200 as soon as t
   await startScriptedApp(t, answerOk, { path });
   client.send(GET);
   assert.equal((await client.readResponse()).body.toString(), 'ok');
-});
-
-test('answers 502 when the app does not answer the connect in time', async (t) => {
-  const { port } = await startDeafApp(t);
-  const uwsrp = await startUwsrp(t, { appPort: port });
-  const client = await connectRaw(uwsrp.port, t);
-  client.send(GET);
-  assertErrorAnswer(await client.readResponse({ timeoutMs: 10_000 }), 502);
-  const line = await uwsrp.waitForLog(({ status }) => status === 502, 'about the request');
-  assert.match(String(line.reason), /no connection to 127\.0\.0\.1:\d+ in 5000 ms/);
 });
 
 test('only fails what is in flight when the app restarts under load', async (t) => {
