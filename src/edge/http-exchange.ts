@@ -192,10 +192,21 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
   }
 
   onBodyTooLarge(): void {
+    this.#refuseRest(new UwsrpError('BODY_TOO_LARGE', 'more body came than UWSRP_MAX_BODY_SIZE allows'));
+  }
+
+  onBodyStalled(): void {
+    // An app that is answering may never want the rest.
+    if (this.#relay.state !== 'head') return;
+    const why = 'the app took nothing of the body for UWSRP_UPLOAD_IDLE_TIMEOUT';
+    this.#refuseRest(new UwsrpError('UPSTREAM_TIMEOUT', why));
+  }
+
+  /** Ends an upload whose client is still sending. */
+  #refuseRest(error: UwsrpError): void {
     const body = this.#body!;
     this.#leaveApp();
     this.#mustClose = true;
-    const error = new UwsrpError('BODY_TOO_LARGE', 'more body came than UWSRP_MAX_BODY_SIZE allows');
     if (body.isComplete || this.#isEndHeld || this.#relay.state !== 'head') {
       this.onFailure(error);
       return;

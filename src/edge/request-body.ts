@@ -10,6 +10,8 @@ export interface RequestBodyOwner {
   onBodyTooLarge(): void;
   /** The client has sent nothing for too long. */
   onBodySilent(): void;
+  /** The app has taken nothing for too long, and the client is held back. */
+  onBodyStalled(): void;
 }
 
 /** Most bytes that wait here for the app before the client is held back. */
@@ -49,6 +51,8 @@ export class RequestBody implements WatchedUpload {
   #isHeldBack = false;
   #receivedBytes = 0;
   #isPaused = false;
+  /** When the app could have taken something for the first time since the client is held back. */
+  #pausedSince = 0;
   /** `handOn`: to the app; `drop`: nobody wants it; `linger`: the same, and the connection ends with it. */
   #mode: 'handOn' | 'drop' | 'linger' = 'handOn';
   #lingerUntil = 0;
@@ -77,6 +81,7 @@ export class RequestBody implements WatchedUpload {
     for (const chunk of this.#waiting) isTaken = this.#send(chunk);
     this.#waiting = [];
     this.#waitingBytes = 0;
+    this.#pausedSince = performance.now();
     if (this.isComplete) this.#finish();
     else if (isTaken) this.#resume();
   }
@@ -127,6 +132,11 @@ export class RequestBody implements WatchedUpload {
     }
     if (this.#mode === 'handOn' && silentMs >= idleTimeoutMs) {
       this.owner?.onBodySilent();
+      return;
+    }
+    // While it is paused nobody sees the client leave.
+    if (this.#isPaused && this.#connection !== undefined && now - this.#pausedSince >= idleTimeoutMs) {
+      this.owner?.onBodyStalled();
       return;
     }
     if (this.#isPaused || now - this.#lastRearm < REARM_INTERVAL_MS) return;
@@ -195,6 +205,7 @@ export class RequestBody implements WatchedUpload {
     setImmediate(() => {
       if (!this.#isHeldBack || this.#isPaused || this.#mode !== 'handOn' || this.isComplete) return;
       this.#isPaused = true;
+      this.#pausedSince = performance.now();
       this.#res.pause();
     });
   }
