@@ -12,6 +12,7 @@ import { type ExchangeHost, type ExchangeOutcome, type ExchangeRequest, HttpExch
 import { KeepAlive, type KeepAlivePolicy, keepAlivePolicy } from './keep-alive.ts';
 import { answerLast } from './last-answer.ts';
 import { sendLocalAnswer } from './local-answer.ts';
+import { limitReceiveBuffers } from './receive-buffer.ts';
 import { RequestBody } from './request-body.ts';
 import { loggedRequest, RequestLog } from './request-log.ts';
 import { RequestReader } from './request-reader.ts';
@@ -20,6 +21,7 @@ import {
   closeListenSocket,
   type HttpRequest,
   type HttpResponse,
+  isNewerBuild,
   type ListenSocket,
   listenExclusively,
   localPort,
@@ -92,7 +94,11 @@ export class Edge implements ExchangeHost, GateHost {
       const socket = await listenExclusively(this.#app, address, port);
       if (socket === undefined) continue;
       this.#listenSocket = socket;
-      return localPort(socket);
+      const bound = localPort(socket);
+      if (isNewerBuild(this.#app) && !(await limitReceiveBuffers(bound))) {
+        this.log.debug('receive buffers are left as they are: there is no Perl, or no /proc');
+      }
+      return bound;
     }
     const where = host === undefined ? `port ${port}` : `${host}, port ${port}`;
     throw new UwsrpError('BIND_FAILED', `${where} cannot be bound: ${await explainBindFailure(host, port)}`);

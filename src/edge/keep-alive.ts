@@ -1,6 +1,6 @@
 import type { Config, Platform } from '../config/config.ts';
 import { createPeerAddress } from './peer-address.ts';
-import type { HttpResponse, TemplatedApp } from './uws.ts';
+import { type HttpResponse, isNewerBuild, type TemplatedApp } from './uws.ts';
 
 export interface KeepAliveOptions {
   /** Milliseconds an idle client connection is kept (`UWSRP_KEEP_ALIVE_TIMEOUT`). */
@@ -99,7 +99,7 @@ export class KeepAlive {
 
   /** Whether this build of uWebSockets.js has what it takes: the one for Node 20 does not. */
   static isPossible(app: TemplatedApp): boolean {
-    return 'addChildAppDescriptor' in app;
+    return isNewerBuild(app);
   }
 
   /** No further connection can be kept: one more answer should close its own. */

@@ -12,6 +12,11 @@ export { type HttpRequest, type HttpResponse, type TemplatedApp, uWS };
 // Without the header that names uWebSockets on each response. The types of the package do not know the call.
 (uWS as unknown as { _cfg(key: string): void })._cfg('silent');
 
+/** Whether this is the newer of the two pinned builds (Node 22 and later), and not the one that Node 20 gets. */
+export function isNewerBuild(app: TemplatedApp): boolean {
+  return 'addChildAppDescriptor' in app;
+}
+
 export type ListenSocket = uWS.us_listen_socket;
 
 /** What the package's types leave out. */
