@@ -1,5 +1,8 @@
 # Sourced by docker/setup: Debian 13 and Node 24 on it, pulled, or built where they cannot be pulled.
 
+# shellcheck source=/dev/null
+source docker/versions.sh
+
 readonly OFFICIAL_NODE=node:24-trixie-slim OFFICIAL_DEBIAN=debian:trixie-slim
 readonly BUILT_NODE=uwsrp/base-node:24-trixie-slim BUILT_DEBIAN=uwsrp/base-debian:trixie-slim
 readonly REGISTRY_WAIT_SECONDS=20
@@ -37,7 +40,7 @@ have_built_images() {
 }
 
 recipe() {
-  cat docker/steps/base-images.sh docker/base-node/Dockerfile | cksum | cut -d ' ' -f 1
+  cat docker/steps/base-images.sh docker/versions.sh docker/base-node/Dockerfile | cksum | cut -d ' ' -f 1
 }
 
 # Pulls an image; fails quickly when the registry does not answer, however long the engine would try.
@@ -89,7 +92,7 @@ build_node_image() {
   rm -rf "$context"
   mkdir -p "$context/node" "$context/npm"
   package=node-linux-$(engine_architecture | sed s/amd64/x64/)
-  run_logged npm-pack npm pack --silent --pack-destination "$context" "$package@24" npm@11
+  run_logged npm-pack npm pack --silent --pack-destination "$context" "$package@$NODE_VERSION" "npm@$NPM_VERSION"
   tar -xzf "$context/$package"-*.tgz -C "$context/node" --strip-components=1
   tar -xzf "$context"/npm-*.tgz -C "$context/npm" --strip-components=1
   rm "$context"/*.tgz
