@@ -71,20 +71,6 @@ test('bodies of every size pass unchanged', async (t) => {
   });
 });
 
-test('the Python server behind the proxy: lengths, chunks and the end of the connection', async (t) => {
-  const uwsrp = await startUwsrp(t, { args: ['python3', 'apps/python_http.py'] });
-  assert.equal((await request(uwsrp.port, { path: '/a' })).text, 'hello from Python: /a');
-  assert.equal((await request(uwsrp.port, { path: '/stream' })).text.split('\n').length, 101);
-  assert.equal((await request(uwsrp.port, { path: '/close' })).text, 'until the end');
-  const head = await request(uwsrp.port, { method: 'HEAD', path: '/a' });
-  assert.equal(head.headers['content-length'], '21');
-  const body = bytesOf(1_000_003);
-  for (const headers of [{ 'Content-Length': body.length }, { 'Transfer-Encoding': 'chunked' }]) {
-    const answer = await request(uwsrp.port, { method: 'POST', path: '/', headers, body });
-    assert.deepEqual(JSON.parse(answer.text), { bytes: body.length, sha256: patternHash(body.length) });
-  }
-});
-
 test('a download that nobody reads stops the app, costs bounded memory, and is whole when it is read', async (t) => {
   const total = 100 * MIB;
   let sent = 0;
@@ -161,7 +147,6 @@ for (const framing of ['length', 'chunked'] as const) {
     await sending;
     const { body } = await client.readResponse({ timeoutMs: 30_000 });
     assert.equal(body.toString(), patternHash(total));
-    assert.ok(uwsrp.residentBytes() - before <= MAX_GROWTH, `grew by ${uwsrp.residentBytes() - before}`);
   });
 }
 
