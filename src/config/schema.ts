@@ -243,8 +243,7 @@ export const SCHEMA: { readonly [S in Setting]: Variable<Settings[S]> } = {
     name: 'UWSRP_UPLOAD_IDLE_TIMEOUT',
     kind: duration({ leastMs: 1000 }),
     fallback: 60_000,
-    meaning:
-      'How long a client may be silent in the middle of its body, then 408; how long the app may take none of it, then 504.',
+    meaning: 'How long a client may be silent in the middle of its body, then 408.',
   },
   appConnections: {
     name: 'UWSRP_APP_CONNECTIONS',

@@ -198,8 +198,7 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
   onBodyStalled(): void {
     // An app that is answering may never want the rest.
     if (this.#relay.state !== 'head') return;
-    const why = 'the app took nothing of the body for UWSRP_UPLOAD_IDLE_TIMEOUT';
-    this.#refuseRest(new UwsrpError('UPSTREAM_TIMEOUT', why));
+    this.#refuseRest(new UwsrpError('UPSTREAM_TIMEOUT', 'the app took nothing of the body for five minutes'));
   }
 
   /** Ends an upload whose client is still sending. */

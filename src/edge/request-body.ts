@@ -17,6 +17,13 @@ export interface RequestBodyOwner {
 /** Most bytes that wait here for the app before the client is held back. */
 const HIGH_WATER_MARK = 64 * 1024;
 
+/**
+ * How long the app may take nothing of a body. Long, since the fault is not the client's; but a client that is held back
+ * is not seen to leave (uWebSockets.js does not poll a paused socket, not even for a reset), and without a limit it would
+ * be kept for ever.
+ */
+const APP_STALL_LIMIT_MS = 5 * 60_000;
+
 /** What is still read, and dropped, of a client that was given its answer in the middle of its upload. */
 const MAX_LINGER_BYTES = 64 * 1024 * 1024;
 const MAX_LINGER_MS = 10_000;
@@ -134,8 +141,7 @@ export class RequestBody implements WatchedUpload {
       this.owner?.onBodySilent();
       return;
     }
-    // While it is paused nobody sees the client leave.
-    if (this.#isPaused && this.#connection !== undefined && now - this.#pausedSince >= idleTimeoutMs) {
+    if (this.#isPaused && this.#connection !== undefined && now - this.#pausedSince >= APP_STALL_LIMIT_MS) {
       this.owner?.onBodyStalled();
       return;
     }
