@@ -8,6 +8,7 @@ import { loadConfig } from './config/load-config.ts';
 import { exitCodeOf, UwsrpError } from './lib/errors.ts';
 import { readVersion } from './lib/version.ts';
 import { createLogger } from './log/logger.ts';
+import { readErrorPages } from './proxy/error-pages.ts';
 import { findCommand } from './supervisor/find-command.ts';
 import { runOneOff } from './supervisor/one-off.ts';
 
@@ -30,6 +31,7 @@ async function main(request: CliRequest): Promise<number> {
     workDirectory: process.cwd(),
     readFile: (path) => readFileSync(path, 'utf8'),
   });
+  const errorPages = readErrorPages(config.errorPages);
   if (request.kind === 'check') return print(formatCheck(config, sources));
 
   const command = findCommand({ args, config, readFile: tryReadFile, fileExists: isFile });
@@ -39,7 +41,7 @@ async function main(request: CliRequest): Promise<number> {
   // uWebSockets.js reads its limit for request heads once, while it is loaded.
   process.env.UWS_HTTP_MAX_HEADERS_SIZE = String(config.maxHeaderBytes);
   const { runService } = await import('./service.ts');
-  return runService({ config, command, log, version: readVersion() });
+  return runService({ config, command, log, version: readVersion(), errorPages });
 }
 
 function print(text: string): number {

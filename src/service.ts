@@ -4,6 +4,7 @@ import { Edge } from './edge/edge.ts';
 import { exitCodeOf, UwsrpError } from './lib/errors.ts';
 import { formatTarget } from './lib/upstream-target.ts';
 import type { Log } from './log/logger.ts';
+import type { ErrorPages } from './proxy/error-pages.ts';
 import { createPipeline } from './proxy/pipeline.ts';
 import type { Command } from './supervisor/command.ts';
 import { watchSignals } from './supervisor/stop-signals.ts';
@@ -15,6 +16,7 @@ export interface ServiceOptions {
   readonly command: Command;
   readonly log: Log;
   readonly version: string;
+  readonly errorPages: ErrorPages;
 }
 
 /**
@@ -67,10 +69,14 @@ async function serve(options: ServiceOptions, supervisor: Supervisor, stop: Abor
     responseTimeoutMs: config.responseTimeoutMs,
     queueTimeoutMs: config.appQueueTimeoutMs,
   });
-  const pipeline = createPipeline(config, {
-    isAppUp: () => supervisor.isRunning && pool.checkReachable(),
-    isDraining: () => stop.aborted,
-  });
+  const pipeline = createPipeline(
+    config,
+    {
+      isAppUp: () => supervisor.isRunning && pool.checkReachable(),
+      isDraining: () => stop.aborted,
+    },
+    options.errorPages,
+  );
   const edge = new Edge({ config, pipeline, pool, log });
   try {
     const port = await edge.listen();

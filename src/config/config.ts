@@ -84,6 +84,8 @@ export interface Config {
   readonly wsIdleTimeoutMs: number;
 
   readonly accessLog: 'off' | 'errors' | 'all';
+  /** Folder with pages for errors that uwsrp makes. */
+  readonly errorPages: string | undefined;
   readonly logLevel: 'fatal' | 'error' | 'warn' | 'info' | 'debug' | 'trace' | 'silent';
   readonly logFormat: 'json' | 'pretty';
   readonly logFile: string | undefined;

@@ -304,6 +304,13 @@ export const SCHEMA: { readonly [S in Setting]: Variable<Settings[S]> } = {
     meaning:
       'Requests that the log tells of: `errors` are answers from 500 on, cut ones, and clients that left before theirs (499).',
   },
+  errorPages: {
+    name: 'UWSRP_ERROR_PAGES',
+    kind: path,
+    fallback: undefined,
+    meaning:
+      'Folder with your own pages for the errors that uwsrp makes, such as `502.html`, `5xx.html` and `503.json`.',
+  },
   logLevel: {
     name: 'UWSRP_LOG_LEVEL',
     kind: choice('fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'),

@@ -4,9 +4,11 @@ import type { Config } from '../config/config.ts';
 import { UwsrpError } from '../lib/errors.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
 import { AccessLog } from '../log/access-log.ts';
+import type { ErrorAnswer } from '../proxy/error-answer.ts';
 import { requestFraming } from '../proxy/framing.ts';
 import { parseConnection } from '../proxy/hop-by-hop.ts';
-import type { LocalAnswer, Pipeline } from '../proxy/pipeline.ts';
+import type { LocalAnswer } from '../proxy/local-answer.ts';
+import type { Pipeline } from '../proxy/pipeline.ts';
 import type { UpstreamPool } from '../upstream/upstream-pool.ts';
 import { type ExchangeHost, type ExchangeOutcome, type ExchangeRequest, HttpExchange } from './http-exchange.ts';
 import { KeepAlive, type KeepAlivePolicy, keepAlivePolicy } from './keep-alive.ts';
@@ -155,6 +157,10 @@ export class Edge implements ExchangeHost, GateHost {
   onAnswered(): void {
     this.#inFlight -= 1;
     if (this.#inFlight === 0) for (const resolve of this.#idleWaiters.splice(0)) resolve();
+  }
+
+  get errorAnswer(): ErrorAnswer {
+    return this.pipeline.errorAnswer;
   }
 
   now(): number {

@@ -1,5 +1,5 @@
 import { UwsrpError } from '../lib/errors.ts';
-import { errorAnswer } from '../proxy/pipeline.ts';
+import type { ErrorAnswer } from '../proxy/error-answer.ts';
 import type { UpstreamExchange } from '../upstream/exchange.ts';
 import type { ResponseHead } from '../upstream/response-head.ts';
 import type { UpstreamConnection } from '../upstream/upstream-connection.ts';
@@ -39,6 +39,7 @@ export interface ExchangeHost {
   readonly pool: UpstreamPool;
   /** Whether answers are to close their connections. */
   readonly closesConnections: boolean;
+  readonly errorAnswer: ErrorAnswer;
   /** The clock of the request log. */
   now(): number;
   onExchangeEnd(outcome: ExchangeOutcome): void;
@@ -182,7 +183,7 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
     }
     this.#relay.abandon();
     this.#body?.dropRest();
-    const answer = errorAnswer(error.code, this.#request.accept, this.#request.requestId);
+    const answer = this.#host.errorAnswer(error.code, this.#request.accept, this.#request.requestId);
     sendLocalAnswer(this.#res, answer, this.isHeadRequest, this.closing());
     this.#end(answer.status, error, this.isHeadRequest ? 0 : answer.body.length);
   }
@@ -211,10 +212,10 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
       return;
     }
     this.#relay.abandon();
-    const answer = errorAnswer(error.code, this.#request.accept, this.#request.requestId);
+    const answer = this.#host.errorAnswer(error.code, this.#request.accept, this.#request.requestId);
     sendLastAnswer(this.#res, answer, this.isHeadRequest);
     this.#end(answer.status, error, this.isHeadRequest ? 0 : answer.body.length);
-    body.linger();
+    body.linger(answer);
   }
 
   onBodySilent(): void {

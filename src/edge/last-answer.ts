@@ -1,4 +1,4 @@
-import type { LocalAnswer } from '../proxy/pipeline.ts';
+import type { LocalAnswer } from '../proxy/local-answer.ts';
 import { RequestBody } from './request-body.ts';
 import type { UploadWatch } from './upload-watch.ts';
 import type { HttpResponse } from './uws.ts';
@@ -10,16 +10,17 @@ import type { HttpResponse } from './uws.ts';
  * field that comes last carries the end of the head and the body.
  */
 export function sendLastAnswer(res: HttpResponse, answer: LocalAnswer, isHeadRequest: boolean): void {
-  // writeHeader adds a line end, which closes the head, or takes the place of the one that closes the body.
-  const body = answer.body.trimEnd();
-  const length = body === '' ? 0 : Buffer.byteLength(body) + 2;
-  const rest = isHeadRequest || length === 0 ? '\r\n' : `\r\n\r\n${body}`;
+  const { body } = answer;
+  // writeHeader adds a line end, which closes the head, or a body.
+  const length = body.length === 0 ? 0 : body.length + 2;
+  const isBodiless = isHeadRequest || length === 0;
+  const last = isBodiless ? `${length}\r\n` : Buffer.concat([Buffer.from(`${length}\r\n\r\n`), body]);
   res.cork(() => {
     res.writeStatus(answer.statusLine);
     for (const [name, value] of answer.fields) res.writeHeader(name, Buffer.from(value, 'latin1'));
     res.writeHeader('Date', new Date().toUTCString());
     res.writeHeader('Connection', 'close');
-    res.writeHeader('Content-Length', `${length}${rest}`);
+    res.writeHeader('Content-Length', last);
   });
 }
 
@@ -33,5 +34,5 @@ export function answerLast(res: HttpResponse, answer: LocalAnswer, isHeadRequest
   sendLastAnswer(res, answer, isHeadRequest);
   const body = new RequestBody(res, false, uploads);
   res.onAborted(() => body.stop());
-  body.linger();
+  body.linger(answer);
 }

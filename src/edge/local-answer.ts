@@ -1,4 +1,4 @@
-import type { LocalAnswer } from '../proxy/pipeline.ts';
+import type { LocalAnswer } from '../proxy/local-answer.ts';
 import type { Closing } from './response-relay.ts';
 import type { HttpResponse } from './uws.ts';
 

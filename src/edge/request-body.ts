@@ -1,3 +1,4 @@
+import type { LocalAnswer } from '../proxy/local-answer.ts';
 import type { UpstreamConnection } from '../upstream/upstream-connection.ts';
 import type { UploadWatch, WatchedUpload } from './upload-watch.ts';
 import type { HttpResponse } from './uws.ts';
@@ -28,6 +29,9 @@ const APP_STALL_LIMIT_MS = 5 * 60_000;
 const MAX_LINGER_BYTES = 64 * 1024 * 1024;
 const MAX_LINGER_MS = 10_000;
 const MAX_LINGER_SILENCE_MS = 2000;
+
+/** The kernel takes as much as this of an answer at once; of a larger one some may wait in uWebSockets.js. */
+const SURELY_SENT_BYTES = 16 * 1024;
 
 /**
  * uWebSockets.js drops a body slower than 16 KiB/s, counted over 10 s, which it can notice after 8 s. A pause with a
@@ -63,6 +67,7 @@ export class RequestBody implements WatchedUpload {
   /** `handOn`: to the app; `drop`: nobody wants it; `linger`: the same, and the connection ends with it. */
   #mode: 'handOn' | 'drop' | 'linger' = 'handOn';
   #lingerUntil = 0;
+  #isAnswerSent = true;
   #hasNews = true;
   #lastNews = 0;
   #lastRearm = 0;
@@ -116,13 +121,14 @@ export class RequestBody implements WatchedUpload {
    * would reset the connection, and could take the answer away from a client that is still sending (RFC 9112 section
    * 9.6). `stop()` must be called when the client is gone.
    */
-  linger(): void {
+  linger(answer: Pick<LocalAnswer, 'body'>): void {
     this.#resume();
     this.#release('linger');
     this.#watch.add(this);
     this.#receivedBytes = 0;
     this.#hasNews = true;
     this.#lingerUntil = performance.now() + MAX_LINGER_MS;
+    this.#isAnswerSent = answer.body.length <= SURELY_SENT_BYTES;
   }
 
   sweep(now: number, idleTimeoutMs: number): void {
@@ -134,7 +140,8 @@ export class RequestBody implements WatchedUpload {
     }
     const silentMs = now - this.#lastNews;
     if (this.#mode === 'linger') {
-      if (silentMs >= MAX_LINGER_SILENCE_MS || now >= this.#lingerUntil) this.#closeSoon();
+      const isSilent = this.#isAnswerSent && silentMs >= MAX_LINGER_SILENCE_MS;
+      if (isSilent || now >= this.#lingerUntil) this.#closeSoon();
       return;
     }
     if (this.#mode === 'handOn' && silentMs >= idleTimeoutMs) {
@@ -156,12 +163,13 @@ export class RequestBody implements WatchedUpload {
     this.#receivedBytes += chunk.byteLength;
     if (isLast) {
       this.isComplete = true;
-      this.#watch.delete(this);
+      if (this.#mode !== 'linger') this.#watch.delete(this);
     }
-    if (this.#mode !== 'handOn') {
-      if (this.#mode === 'linger' && (isLast || this.#receivedBytes > MAX_LINGER_BYTES)) this.#closeSoon();
+    if (this.#mode === 'linger') {
+      if ((isLast && this.#isAnswerSent) || this.#receivedBytes > MAX_LINGER_BYTES) this.#closeSoon();
       return;
     }
+    if (this.#mode === 'drop') return;
     if (this.#receivedBytes > this.#watch.maxBodyBytes) {
       this.owner?.onBodyTooLarge();
       return;

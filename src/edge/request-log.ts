@@ -1,6 +1,7 @@
 import type { AccessLog } from '../log/access-log.ts';
 import type { IncomingRequest } from '../proxy/incoming-request.ts';
-import type { LocalAnswer, Pipeline } from '../proxy/pipeline.ts';
+import type { LocalAnswer } from '../proxy/local-answer.ts';
+import type { Pipeline } from '../proxy/pipeline.ts';
 
 /** What is kept of a request for its line in the log: the reader is used again while the request lives. */
 export interface LoggedRequest

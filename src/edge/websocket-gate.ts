@@ -2,7 +2,8 @@ import type { Logger } from 'pino';
 import type { ErrorCode } from '../lib/errors.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
 import { requestFraming } from '../proxy/framing.ts';
-import { errorAnswer, type LocalAnswer, type Pipeline } from '../proxy/pipeline.ts';
+import type { LocalAnswer } from '../proxy/local-answer.ts';
+import type { Pipeline } from '../proxy/pipeline.ts';
 import type { UpgradeRefusal } from '../upstream/websocket-client.ts';
 import { sendLocalAnswer } from './local-answer.ts';
 import { type AnswerRecord, type LoggedRequest, loggedRequest, type RequestLog } from './request-log.ts';
@@ -72,7 +73,7 @@ export class WebSocketGate implements WebSocketRelayDependencies {
     const { accept } = reader;
     const hsts = pipeline.hsts(reader);
     const refuse = (code: ErrorCode, why: string) => {
-      const local = errorAnswer(code, accept, requestId);
+      const local = pipeline.errorAnswer(code, accept, requestId);
       requestLog.onLocalAnswer(request, local, { code, message: why });
       // What follows a handshake on its connection nobody knows.
       sendLocalAnswer(res, local, false, 'ours');
@@ -96,7 +97,7 @@ export class WebSocketGate implements WebSocketRelayDependencies {
     reader.read(res, req);
     this.#host.forgetConnection(res, reader.peer);
     const requestId = pipeline.requestId(reader);
-    const answer = errorAnswer(code, reader.accept, requestId);
+    const answer = pipeline.errorAnswer(code, reader.accept, requestId);
     const failure = { code, message: 'a WebSocket handshake that is not valid' };
     requestLog.onLocalAnswer(loggedRequest(reader, requestId, startedAt), answer, failure);
     this.#host.answerLast(res, answer, reader.method === 'HEAD');

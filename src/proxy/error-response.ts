@@ -1,12 +1,13 @@
 import { STATUS_CODES } from 'node:http';
 import { ERRORS, type ErrorCode } from '../lib/errors.ts';
+import { type ErrorPages, findPage } from './error-pages.ts';
 
-/** An answer of ours, made once for all requests. `body` is ASCII. */
+/** An answer of ours, made once for all requests. */
 export interface ErrorResponse {
   readonly status: number;
   readonly reason: string;
   readonly contentType: string;
-  readonly body: string;
+  readonly body: Buffer;
   /** Seconds for `Retry-After`; with 503 only. */
   readonly retryAfter: string | undefined;
 }
@@ -15,12 +16,14 @@ export interface ErrorResponse {
 const RETRY_AFTER_SECONDS = '5';
 
 /**
- * The answer for an error of the table: a small HTML page, or `{"error":{"code","message","status"}}` for a client
- * whose `Accept` prefers JSON. It holds what the table lets a client read and nothing else; a code without a status
- * is a fault of ours, 500.
+ * Gives the answer for an error of the table: the user's page, where there is one, else a small HTML page, or
+ * `{"error":{"code","message","status"}}` for a client whose `Accept` prefers JSON. That holds what the table lets a
+ * client read, in ASCII, and nothing else; a code without a status is a fault of ours, 500.
  */
-export function errorResponse(code: ErrorCode, accept: string | undefined): ErrorResponse {
-  return accept !== undefined && prefersJson(accept) ? JSON_RESPONSES[code] : HTML_RESPONSES[code];
+export function createErrorResponse(pages: ErrorPages): (code: ErrorCode, accept: string | undefined) => ErrorResponse {
+  const html = responses('text/html; charset=utf-8', htmlPage, (status) => findPage(pages, status, 'html'));
+  const json = responses('application/json', jsonBody, (status) => findPage(pages, status, 'json'));
+  return (code, accept) => (accept !== undefined && prefersJson(accept) ? json : html)[code];
 }
 
 /**
@@ -46,18 +49,16 @@ function weightOf(parameters: readonly string[]): number {
   return /^q=(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(q) ? Number(q.slice(2)) : 0;
 }
 
-const HTML_RESPONSES = responses('text/html; charset=utf-8', htmlPage);
-const JSON_RESPONSES = responses('application/json', jsonBody);
-
 function responses(
   contentType: string,
   render: (status: number, reason: string, text: string, code: string) => string,
+  pageOf: (status: number) => Buffer | undefined,
 ): Record<ErrorCode, ErrorResponse> {
   const entries = Object.entries(ERRORS).map(([code, row]) => {
     const { status, clientText } = 'status' in row ? row : ERRORS.INTERNAL;
     const shownCode = 'status' in row ? code : 'INTERNAL';
     const reason = STATUS_CODES[status] ?? 'Client Closed Request';
-    const body = render(status, reason, clientText, shownCode);
+    const body = pageOf(status) ?? Buffer.from(render(status, reason, clientText, shownCode));
     return [code, { status, reason, contentType, body, retryAfter: status === 503 ? RETRY_AFTER_SECONDS : undefined }];
   });
   return Object.fromEntries(entries) as Record<ErrorCode, ErrorResponse>;

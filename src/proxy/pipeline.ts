@@ -1,26 +1,18 @@
 import type { Config } from '../config/config.ts';
 import { type ClientSource, createClientIp } from './client-ip.ts';
-import { errorResponse } from './error-response.ts';
+import { createErrorAnswer, type ErrorAnswer } from './error-answer.ts';
+import type { ErrorPages } from './error-pages.ts';
 import { createForwardedHeaders } from './forwarded-headers.ts';
 import { type RequestFraming, requestFraming } from './framing.ts';
 import { createHsts } from './hsts.ts';
 import type { IncomingRequest } from './incoming-request.ts';
+import type { LocalAnswer } from './local-answer.ts';
 import { createRedirect } from './redirect.ts';
-import { checkHeadSize, checkLength, checkRequest, type Refusal } from './request-fence.ts';
+import { checkHeadSize, checkLength, checkRequest } from './request-fence.ts';
 import { createRequestFields } from './request-fields.ts';
 import { formatRequestHead } from './request-head.ts';
 import { createRequestId } from './request-id.ts';
 import { createTrust } from './trust.ts';
-
-/** An answer of ours, complete. Field lines are `Name: value`; chars are bytes (latin-1). */
-export interface LocalAnswer {
-  readonly status: number;
-  readonly statusLine: string;
-  readonly fields: readonly (readonly [name: string, value: string])[];
-  readonly body: string;
-  /** Set when the request was refused: why, for the log. */
-  readonly refusal?: Refusal;
-}
 
 /** What the pipeline must know of the app and the stop. */
 export interface PipelineState {
@@ -42,13 +34,15 @@ export interface Pipeline {
   answer(request: IncomingRequest, framing: RequestFraming, requestId: string | undefined): LocalAnswer | undefined;
   /** Head of the request to the app, without the blank line. */
   requestHead(request: IncomingRequest, framing: RequestFraming, requestId: string | undefined): string;
+  readonly errorAnswer: ErrorAnswer;
   /** Whether `Strict-Transport-Security` belongs on this answer, and its value. */
   hsts(request: IncomingRequest): string | undefined;
 }
 
 export { requestFraming };
 
-export function createPipeline(config: Config, state: PipelineState): Pipeline {
+export function createPipeline(config: Config, state: PipelineState, pages: ErrorPages): Pipeline {
+  const errorAnswer = createErrorAnswer(pages);
   const redirect = createRedirect(config);
   const forwardedLines = createForwardedHeaders(config, Date.now);
   const hsts = createHsts(config.hsts);
@@ -77,6 +71,7 @@ export function createPipeline(config: Config, state: PipelineState): Pipeline {
       return undefined;
     },
 
+    errorAnswer,
     requestId: createRequestId(config),
 
     requestHead(request, framing, requestId) {
@@ -89,30 +84,13 @@ export function createPipeline(config: Config, state: PipelineState): Pipeline {
   };
 }
 
-/** The answer to a client for an error of the table, with the `X-Request-Id` of its request. */
-export function errorAnswer(
-  code: Refusal['code'],
-  accept: string | undefined,
-  requestId: string | undefined,
-): LocalAnswer {
-  const { status, reason, contentType, body, retryAfter } = errorResponse(code, accept);
-  const fields: [string, string][] = [
-    ['Content-Type', contentType],
-    ['Cache-Control', 'no-store'],
-  ];
-  if (retryAfter !== undefined) fields.push(['Retry-After', retryAfter]);
-  if (requestId !== undefined) fields.push(['X-Request-Id', requestId]);
-  // RFC 6455 section 4.2.2: the answer names the version that is understood.
-  if (code === 'UPGRADE_REQUIRED')
-    fields.push(['Upgrade', 'websocket'], ['Connection', 'upgrade'], ['Sec-WebSocket-Version', '13']);
-  return { status, statusLine: `${status} ${reason}`, fields, body };
-}
+const NOTHING: Buffer = Buffer.alloc(0);
 
 function redirectAnswer(status: 301 | 308, location: string, requestId: string | undefined): LocalAnswer {
   const statusLine = status === 301 ? '301 Moved Permanently' : '308 Permanent Redirect';
   const fields: [string, string][] = [['Location', location]];
   if (requestId !== undefined) fields.push(['X-Request-Id', requestId]);
-  return { status, statusLine, fields, body: '' };
+  return { status, statusLine, fields, body: NOTHING };
 }
 
 function healthAnswer(status: number, statusLine: string, body: string): LocalAnswer {
@@ -120,5 +98,5 @@ function healthAnswer(status: number, statusLine: string, body: string): LocalAn
     ['Content-Type', 'text/plain; charset=utf-8'],
     ['Cache-Control', 'no-store'],
   ] as const;
-  return { status, statusLine, fields, body };
+  return { status, statusLine, fields, body: Buffer.from(body) };
 }

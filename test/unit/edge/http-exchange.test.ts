@@ -3,6 +3,8 @@ import { type TestContext, test } from 'node:test';
 import { type ExchangeHost, type ExchangeOutcome, HttpExchange } from '../../../src/edge/http-exchange.ts';
 import { RequestBody } from '../../../src/edge/request-body.ts';
 import { UploadWatch } from '../../../src/edge/upload-watch.ts';
+import { createErrorAnswer } from '../../../src/proxy/error-answer.ts';
+import { NO_PAGES } from '../../../src/proxy/error-pages.ts';
 import { UpstreamPool } from '../../../src/upstream/upstream-pool.ts';
 import { type ConnectionScript, respondChunked, startScriptedApp } from '../../helpers/scripted-app.ts';
 import { StubResponse } from '../../helpers/stub-response.ts';
@@ -26,7 +28,13 @@ async function start(t: TestContext, script: ConnectionScript) {
     const outcome = new Promise<ExchangeOutcome>((resolve) => {
       onOutcome = resolve;
     });
-    const host: ExchangeHost = { pool, closesConnections: false, now: () => 0, onExchangeEnd: (end) => onOutcome(end) };
+    const host: ExchangeHost = {
+      pool,
+      closesConnections: false,
+      errorAnswer: createErrorAnswer(NO_PAGES),
+      now: () => 0,
+      onExchangeEnd: (end) => onOutcome(end),
+    };
     const isUpload = options.uploadBytes !== undefined;
     const lines = isUpload ? `Content-Length: ${options.uploadBytes}\r\n` : '';
     const request = {

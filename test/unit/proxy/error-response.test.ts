@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { ERRORS, type ErrorCode } from '../../../src/lib/errors.ts';
-import { errorResponse } from '../../../src/proxy/error-response.ts';
+import { NO_PAGES } from '../../../src/proxy/error-pages.ts';
+import { createErrorResponse } from '../../../src/proxy/error-response.ts';
 
+const errorResponse = createErrorResponse(NO_PAGES);
 const CODES = Object.keys(ERRORS) as ErrorCode[];
 const JSON_ACCEPT = 'application/json';
 
@@ -57,7 +59,7 @@ for (const code of CODES) {
     assert.equal(json.status, row.status);
     assert.equal(json.reason, html.reason);
     assert.match(html.reason, /^[A-Z][A-Za-z '-]+$/);
-    assert.deepEqual(JSON.parse(json.body), {
+    assert.deepEqual(JSON.parse(json.body.toString()), {
       error: { code: shownCode, message: row.clientText, status: row.status },
     });
     assert.ok(html.body.includes(row.clientText!));
@@ -68,7 +70,7 @@ for (const code of CODES) {
 test('bodies are ASCII, small, and name no software', () => {
   for (const code of CODES) {
     for (const accept of [undefined, JSON_ACCEPT]) {
-      const { body } = errorResponse(code, accept);
+      const body = errorResponse(code, accept).body.toString();
       assert.match(body, /^[\x20-\x7e\n]+$/);
       assert.ok(body.length < 1200, `${code} is ${body.length} bytes`);
       assert.doesNotMatch(body, /uws|uwebsocket|node|127\.0\.0\.1/i);
@@ -86,4 +88,24 @@ test('only 503 says when to come again, in seconds', () => {
 
 test('the same error is the same answer, not a new one', () => {
   assert.equal(errorResponse('DRAINING', '*/*'), errorResponse('DRAINING', undefined));
+});
+
+test("the user's page takes the place of ours: for its status, else for the class of it, each kind by itself", () => {
+  const withPages = createErrorResponse(
+    new Map([
+      ['502.html', Buffer.from('page for 502')],
+      ['5xx.html', Buffer.from('page for 5xx')],
+      ['5xx.json', Buffer.from('{"page":"5xx"}')],
+    ]),
+  );
+  assert.equal(withPages('UPSTREAM_REFUSED', undefined).body.toString(), 'page for 502');
+  assert.equal(withPages('UPSTREAM_TIMEOUT', undefined).body.toString(), 'page for 5xx');
+  assert.equal(withPages('UPSTREAM_REFUSED', JSON_ACCEPT).body.toString(), '{"page":"5xx"}');
+  assert.equal(
+    withPages('BAD_REQUEST', undefined).body.toString(),
+    errorResponse('BAD_REQUEST', undefined).body.toString(),
+  );
+  // Only the body is the user's.
+  assert.equal(withPages('DRAINING', undefined).retryAfter, '5');
+  assert.equal(withPages('DRAINING', undefined).contentType, 'text/html; charset=utf-8');
 });
