@@ -261,8 +261,9 @@ test('a slow reader holds up the app and not the memory', async (t) => {
   const uwsrp = await start(t);
   await readFlood(t, uwsrp, 200, 0);
   const before = uwsrp.residentBytes();
-  const peak = await readFlood(t, uwsrp, 1600, 2);
-  assert.ok(peak - before <= 32 * MIB, `grew by ${Math.round((peak - before) / MIB)} MiB`);
+  // What is garbage already counts too, until it is collected: the bound is half of the 150 MiB that pass.
+  const peak = await readFlood(t, uwsrp, 2400, 2);
+  assert.ok(peak - before <= 75 * MIB, `grew by ${Math.round((peak - before) / MIB)} MiB`);
 });
 
 test('a long upload over a WebSocket arrives whole, in bounded memory', async (t) => {
