@@ -36,8 +36,7 @@ export class RecordingExchange implements UpstreamExchange {
   status = 0;
   isEnded = false;
   failure: UwsrpError | undefined;
-  /** Set by the test when it has given the exchange up: nothing may be told any more. */
-  isGivenUp = false;
+  #isGivenUp = false;
   readonly #on: NonNullable<RecordingOptions['on']>;
   readonly #body: Buffer[] = [];
   readonly #views: Buffer[] = [];
@@ -114,6 +113,17 @@ export class RecordingExchange implements UpstreamExchange {
     this.#tell('onFailure', () => {
       this.failure = error;
     });
+  }
+
+  /** Set by the test when it has given the exchange up: nothing may be told any more. */
+  get isGivenUp(): boolean {
+    return this.#isGivenUp;
+  }
+
+  /** Nothing is told of an exchange that was given up, so that who waits for news must hear of this. */
+  set isGivenUp(value: boolean) {
+    this.#isGivenUp = value;
+    for (const wake of this.#waiting.splice(0)) wake();
   }
 
   /** Waits until the exchange has ended or failed, and gives what it is then. */
