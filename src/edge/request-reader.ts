@@ -33,7 +33,6 @@ export class RequestReader implements IncomingRequest {
   forwardedProto: string | undefined;
   forwardedHost: string | undefined;
   forwardedPort: string | undefined;
-  forwarded: string | undefined;
   realIp: string | undefined;
   requestStart: string | undefined;
   clientIp: string | undefined;
@@ -76,7 +75,6 @@ export class RequestReader implements IncomingRequest {
     this.forwardedProto = undefined;
     this.forwardedHost = undefined;
     this.forwardedPort = undefined;
-    this.forwarded = undefined;
     this.realIp = undefined;
     this.requestStart = undefined;
     this.clientIp = undefined;
@@ -136,9 +134,6 @@ export class RequestReader implements IncomingRequest {
       case 'x-request-start':
         this.requestStart = join(this.requestStart, value);
         return;
-      case 'forwarded':
-        this.forwarded = join(this.forwarded, value);
-        break;
       case 'x-real-ip':
         this.realIp = join(this.realIp, value);
         break;

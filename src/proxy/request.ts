@@ -20,8 +20,6 @@ export interface ProxyRequest {
   readonly forwardedProto: string | undefined;
   readonly forwardedHost: string | undefined;
   readonly forwardedPort: string | undefined;
-  /** RFC 7239 `Forwarded`. */
-  readonly forwarded: string | undefined;
   readonly realIp: string | undefined;
   readonly requestStart: string | undefined;
   /** Value of the field that `UWSRP_CLIENT_IP_HEADER` names. */

@@ -13,7 +13,6 @@ export function proxyRequest(differences: Partial<ProxyRequest> = {}): ProxyRequ
     forwardedProto: undefined,
     forwardedHost: undefined,
     forwardedPort: undefined,
-    forwarded: undefined,
     realIp: undefined,
     requestStart: undefined,
     clientIp: undefined,

@@ -46,7 +46,6 @@ const EVERYTHING: Partial<ProxyRequest> = {
   forwardedProto: 'https',
   forwardedHost: 'front.example',
   forwardedPort: '8443',
-  forwarded: 'for=1.1.1.1',
   realIp: '1.1.1.1',
   requestStart: 't=1',
   clientIp: '1.1.1.1',
