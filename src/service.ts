@@ -122,6 +122,7 @@ async function stopInOrder(
     edge.stopListening();
     edge.closeWebSockets();
     await Promise.race([edge.whenIdle(), sleep(config.drainTimeoutMs), supervisor.ended]);
+    edge.closeIdle();
     supervisor.terminate();
   } else {
     edge.stopListening();

@@ -55,6 +55,7 @@ export class Edge implements ExchangeHost, GateHost {
   readonly #keepAlivePolicy: KeepAlivePolicy;
   readonly #keepAlive: KeepAlive | undefined;
   #isDraining = false;
+  #isClosed = false;
   readonly #uploads: UploadWatch;
   #listenSocket: ListenSocket | undefined;
   #inFlight = 0;
@@ -134,11 +135,21 @@ export class Edge implements ExchangeHost, GateHost {
     if (this.#isDraining) await this.#webSockets.whenEmpty();
   }
 
+  /**
+   * Closes every connection if nothing is in flight on any. The app is about to be told to end: a request that came later
+   * on a connection that was kept would find nobody, and get 502, where a client whose connection was closed without a
+   * byte asks another instance.
+   */
+  closeIdle(): void {
+    if (this.#inFlight === 0 && this.#webSockets.isEmpty) this.close();
+  }
+
   /** Cuts every connection. */
   close(): void {
     this.stopListening();
     this.#webSockets.terminateAll();
-    this.#app.close();
+    if (!this.#isClosed) this.#app.close();
+    this.#isClosed = true;
   }
 
   target(): UpstreamTarget {

@@ -164,8 +164,12 @@ export class WebSocketRelays implements RelayKeeper {
     for (const relay of [...this.#pending, ...this.#open]) relay.terminate();
   }
 
+  get isEmpty(): boolean {
+    return this.#open.size + this.#pending.size === 0;
+  }
+
   whenEmpty(): Promise<void> {
-    if (this.#open.size + this.#pending.size === 0) return Promise.resolve();
+    if (this.isEmpty) return Promise.resolve();
     return new Promise((resolve) => {
       this.#onEmpty.push(resolve);
     });
