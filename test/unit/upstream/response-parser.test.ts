@@ -31,6 +31,30 @@ accepts(
     consumed: 38,
   },
 );
+for (const [framing, head, end] of [
+  ['length', `${OK}Content-Length: 5000000000\r\n\r\n`, ''],
+  ['chunked', chunked('12A05F200\r\n'), '\r\n0\r\n\r\n'],
+] as const) {
+  test(`counts a body of 5 GB exactly (${framing})`, () => {
+    const parser = new ResponseParser();
+    let bytes = 0;
+    parser.expect(false, {
+      ...IGNORED,
+      onBody: (chunk) => {
+        bytes += chunk.length;
+      },
+    });
+    assert.equal(parser.execute(Buffer.from(head)), head.length);
+    const piece = Buffer.alloc(10_000_000);
+    for (let count = 0; count < 500; count += 1) {
+      assert.equal(parser.isIdle, false);
+      assert.equal(parser.execute(piece), piece.length);
+    }
+    if (end !== '') assert.equal(parser.execute(Buffer.from(`${end}more`)), end.length);
+    assert.ok(parser.isIdle && parser.keepAlive);
+    assert.equal(bytes, 5_000_000_000);
+  });
+}
 test('takes the largest length that is a safe integer exactly', () => {
   const parser = new ResponseParser();
   let length = 0;

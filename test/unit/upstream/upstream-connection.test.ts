@@ -201,6 +201,29 @@ test('a slow app makes write say no, and onDrain follows when it reads', async (
   assert.ok(refusals > 0, `held back ${refusals} times`);
 });
 
+for (const [what, answer] of [
+  ['a response of known length', `${respond('whole')}x`],
+  ['a chunked response', `${respondChunked(['whole'])}x`],
+  ['a response to HEAD', `${respond('')}whole`],
+  ['a 204', 'HTTP/1.1 204 No Content\r\n\r\nwhole'],
+  ['a response, a second one', `${respond('whole')}${respond('second')}`],
+] as const) {
+  test(`bytes behind ${what} end the connection, and are nobody's`, async (t) => {
+    const { app, pool, send } = await startPool(
+      t,
+      eachRequest(() => answer),
+    );
+    const method = what.includes('HEAD') ? 'HEAD' : 'GET';
+    for (let count = 1; count <= 2; count += 1) {
+      const exchange = await send({ method }).settled();
+      assert.equal(exchange.failure, undefined);
+      assert.equal(exchange.body, method === 'HEAD' || exchange.status === 204 ? '' : 'whole');
+      assert.deepEqual(pool.counters, NOTHING);
+      assert.equal(app.accepted.length, count);
+    }
+  });
+}
+
 // Failed writes
 
 for (const kind of ['tcp', 'unix'] as const) {

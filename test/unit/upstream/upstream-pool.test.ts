@@ -177,6 +177,23 @@ test('a lost exchange is sent again in place of the connection that was lost, ho
   assert.equal(app.accepted.length, 4);
 });
 
+test('an exchange that must not be sent twice is not, when it is lost on a used connection', async (t) => {
+  const { app, pool, send } = await startPool(t, async (connection) => {
+    await connection.readRequest();
+    connection.send(respond('first'));
+    await connection.readRequestHead();
+    connection.end();
+  });
+  for (const options of [{ method: 'POST' }, UPLOAD]) {
+    await send().settled();
+    const lost = send(options);
+    assert.equal((await lost.failed()).code, 'UPSTREAM_CLOSED');
+    assert.equal(lost.connections.length, 1);
+    assert.deepEqual(pool.counters, NOTHING);
+  }
+  assert.equal(app.accepted.length, 2);
+});
+
 // Connects that fail
 
 test('an app that refuses connects fails the exchange, and an app that is back serves the next', async (t) => {
@@ -258,6 +275,26 @@ test('a connect without an answer fails the exchange when its time is up, and th
     assert.equal(code, 'UPSTREAM_REFUSED');
     assert.match(message, /no connection to 127.0.0.1:\d+ in 50 ms/);
   }
+});
+
+test('a connection that was made is not held to the time for connects', async (t) => {
+  t.mock.timers.enable({ apis: ['setTimeout'] });
+  let release = () => {};
+  const released = new Promise<void>((resolve) => {
+    release = resolve;
+  });
+  const { app, send } = await startPool(
+    t,
+    eachRequest(async () => {
+      await released;
+      return respond('late');
+    }),
+  );
+  const exchange = send();
+  await app.until((each) => each.requests === 1, 'the request');
+  t.mock.timers.tick(60_000);
+  release();
+  assert.equal((await exchange.settled()).body, 'late');
 });
 
 // The queue
@@ -428,10 +465,18 @@ test('a pool that is closed fails what is in flight, what waits and what comes l
     assert.ok(exchange.connections.length <= 1);
   }
   assert.deepEqual(pool.counters, NOTHING);
-  assert.equal(pool.checkReachable(), true);
   pool.close();
   await app.until((each) => each.connections === 0, 'every connection to be closed');
   assert.equal(app.accepted.length, 3);
+});
+
+test('a pool that is closed does not ask whether the app is back', async (t) => {
+  const { pool, app, send } = await startPool(t, () => {});
+  await app.stop();
+  await send().failed();
+  pool.close();
+  assert.equal(pool.checkReachable(), false);
+  assert.deepEqual(pool.counters, NOTHING);
 });
 
 test('a pool may be closed in every callback of an exchange', async (t) => {
