@@ -113,22 +113,21 @@ export class ImageContainer {
     return `--- stdout\n${this.stdout}\n--- stderr\n${this.stderr}`;
   }
 
-  /** Every line of stdout that is a JSON object, ours and the app's. */
-  logs(): Record<string, unknown>[] {
-    const lines = this.stdout.split('\n').filter((line) => line.startsWith('{') && line.trimEnd().endsWith('}'));
-    return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  /**
+   * Waits for a line of stdout that is a JSON object with these fields, also one that is there already. What a container
+   * has printed comes by way of the engine: an answer of the app can be here before the line that was written before it.
+   */
+  async waitForLog(fields: Readonly<Record<string, unknown>>): Promise<Record<string, unknown>> {
+    const wanted = Object.entries(fields);
+    const find = () => this.#jsonLines().find((line) => wanted.every(([name, value]) => line[name] === value));
+    await this.#waitFor(() => find() !== undefined, `a log line with ${JSON.stringify(fields)}`, START_MS);
+    return find()!;
   }
 
   /** Waits for a text on stdout or stderr, also one that is there already. */
   async waitForOutput(wanted: string | RegExp, ms = START_MS): Promise<void> {
     const has = () => (typeof wanted === 'string' ? this.output().includes(wanted) : wanted.test(this.output()));
-    const found = (async () => {
-      while (!has()) {
-        if (this.#hasEnded) throw new Error(`the container ended before the output ${wanted}\n${this.output()}`);
-        await new Promise<void>((resolve) => this.#waiting.push(resolve));
-      }
-    })();
-    await withTimeout(found, () => `the output ${wanted}\n${this.output()}`, ms);
+    await this.#waitFor(has, `the output ${wanted}`, ms);
   }
 
   /**
@@ -180,6 +179,22 @@ export class ImageContainer {
   /** What Docker knows of the container: `State.OOMKilled` and the like. */
   inspect() {
     return this.#raw.inspect();
+  }
+
+  /** Every whole line of stdout that is a JSON object, ours and the app's. */
+  #jsonLines(): Record<string, unknown>[] {
+    const lines = this.stdout.split('\n').filter((line) => line.startsWith('{') && line.trimEnd().endsWith('}'));
+    return lines.map((line) => JSON.parse(line) as Record<string, unknown>);
+  }
+
+  async #waitFor(isThere: () => boolean, what: string, ms: number): Promise<void> {
+    const found = (async () => {
+      while (!isThere()) {
+        if (this.#hasEnded) throw new Error(`the container ended before ${what}\n${this.output()}`);
+        await new Promise<void>((resolve) => this.#waiting.push(resolve));
+      }
+    })();
+    await withTimeout(found, () => `${what}\n${this.output()}`, ms);
   }
 
   async #follow(): Promise<number> {

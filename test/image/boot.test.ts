@@ -23,8 +23,8 @@ const app = {
 test('boots an app, says where it serves, and answers through uWebSockets.js', async (t) => {
   const container = await startImage(t, { files: appFiles('node-http.js'), command: ['node', 'node-http.js'] });
   strictEqual((await request(container.address, { path: '/status/418' })).status, 418);
-  const line = container.logs().find(({ port }) => port === 8080);
-  match(String(line?.msg), /listening on port 8080/);
+  const { msg } = await container.waitForLog({ port: 8080 });
+  match(String(msg), /listening on port 8080/);
   strictEqual(container.stderr, '');
 });
 
@@ -50,9 +50,10 @@ test('binds the public port only when the app listens', async (t) => {
   await container.waitForOutput('app waits');
   // Docker's own proxy takes the connection; behind it nobody listens yet, and the connection is cut.
   await rejects(request(container.address));
-  const { commandPid } = container.logs()[0]!;
+  const { commandPid } = await container.waitForLog({ msg: 'started the command' });
   await container.exec('sh', '-c', `kill -USR2 ${commandPid}`);
   await container.answering();
+  await container.waitForOutput('listening on port 8080');
   ok(container.stdout.indexOf('app listens') < container.stdout.indexOf('listening on port 8080'));
 });
 

@@ -120,6 +120,7 @@ test('Express on a dyno: HTTP and WebSocket, each Node with its own environment,
 
 test('Python on a dyno without any Node: HTTP and WebSocket, and a request in flight outlives SIGTERM to all', async (t) => {
   const container = await startImage(t, python);
+  await container.waitForOutput('listening on port');
   match(container.stdout, /^-----> uwsrp [\d.]+\n {7}Taken from the cache of an earlier build\n {7}Done: .*\n\{/);
   strictEqual((await request(container.address, { path: '/a%20b?c' })).text, 'hello from Python: /a%20b?c');
   const socket = await openWebSocket(t, `ws://127.0.0.1:${container.address.port}/`);

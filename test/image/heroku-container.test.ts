@@ -27,7 +27,7 @@ test('heroku.yml builds and configures an app that serves, redirects and stops a
     headers: { 'X-Forwarded-Proto': 'https' },
   });
   strictEqual((await socket.exchange('through the dyno')).text, 'through the dyno');
-  ok(container.logs().some(({ platform, port }) => platform === 'heroku' && port === Number(PORT)));
+  await container.waitForLog({ platform: 'heroku', port: Number(PORT) });
 
   const ended = container.terminateAll();
   strictEqual((await socket.closed).code, 1001);

@@ -1,4 +1,4 @@
-import { deepStrictEqual, ok, strictEqual } from 'node:assert/strict';
+import { deepStrictEqual, strictEqual } from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { request } from '../helpers/http.ts';
@@ -36,7 +36,7 @@ for (const [form, path] of [
     const service = renderService(...path);
     const old = await startInstance(t, service);
     await healthy(old, service);
-    ok(old.logs().some(({ platform, port }) => platform === 'render' && port === 10000));
+    await old.waitForLog({ platform: 'render', port: 10000 });
 
     let serving = old;
     let isOver = false;
