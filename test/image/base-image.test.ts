@@ -1,18 +1,14 @@
 import { deepStrictEqual, match, strictEqual } from 'node:assert/strict';
-import { readdirSync, readFileSync, statSync } from 'node:fs';
-import { join } from 'node:path';
+import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
-import { buildImage, debianImage, npmOfThisHost } from '../helpers/docker.ts';
+import { buildImage, debianImage } from '../helpers/docker.ts';
+import { buildExample } from '../helpers/examples.ts';
 import { request } from '../helpers/http.ts';
 import { shellInImage, startImage } from '../helpers/image.ts';
 import { inRepository } from '../helpers/repository.ts';
 
-const EXAMPLE = inRepository('examples', 'express-websocket');
-
 test('the example builds from its own Dockerfile: COPY and RUN npm ci work as the user node', async (t) => {
-  const { Dockerfile, ...files } = filesOf(EXAMPLE);
-  const npmrc = `${files['.npmrc']}\n${npmOfThisHost()}`;
-  const tag = await buildImage(t, String(Dockerfile), { ...files, '.npmrc': npmrc });
+  const tag = await buildExample(t, 'express-websocket');
   const script = 'stat --format %U . server.js node_modules node_modules/express/package.json';
   deepStrictEqual(new Set((await shellInImage(t, script, { image: tag })).trim().split('\n')), new Set(['node']));
 
@@ -31,14 +27,3 @@ test('the image builds where docker/setup has put no settings of the host, as on
   const tag = await buildImage(t, `FROM ${await debianImage()}\n${copy}`, context);
   strictEqual(await shellInImage(t, 'find /local -type f', { image: tag }), '/local/LICENSE\n');
 });
-
-function filesOf(folder: string, prefix = ''): Record<string, Buffer> {
-  const files: Record<string, Buffer> = {};
-  for (const name of readdirSync(join(folder, prefix))) {
-    const path = join(prefix, name);
-    if (name === 'node_modules') continue;
-    if (statSync(join(folder, path)).isDirectory()) Object.assign(files, filesOf(folder, path));
-    else files[path] = readFileSync(join(folder, path));
-  }
-  return files;
-}
