@@ -1,10 +1,13 @@
 import { deepStrictEqual, match, strictEqual } from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
+import { gunzipSync } from 'node:zlib';
 import { buildExample, exampleNames } from '../helpers/examples.ts';
 import { request } from '../helpers/http.ts';
 import { type ImageContainer, startImage } from '../helpers/image.ts';
 import { inRepository } from '../helpers/repository.ts';
+import { connectSocketIo, heard } from '../helpers/socket-io.ts';
+import { openWebSocket } from '../helpers/websocket.ts';
 
 /** A request that came through a platform's router, and what the app has to make of it. */
 const ROUTED = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '203.0.113.7', 'X-Request-Id': 'from-the-test' };
@@ -36,6 +39,70 @@ test('README.md names every example, and each tells how to run it', () => {
     const text = readFileSync(inRepository('examples', name, 'README.md'), 'utf8');
     match(text, new RegExp(`^npm run image\\n.* examples/${name}(/compose.yaml .*)?$`, 'm'), name);
   }
+});
+
+test('socket-io-express: two visitors talk, one by WebSocket and one by polling', async (t) => {
+  const container = await startImage(t, { image: await buildExample(t, 'socket-io-express'), env });
+  await shows(container, 'socket-io-express', /^Node 24\.\d+\.\d+, Express$/);
+  match((await request(container.address, { path: '/socket.io/socket.io.js' })).text, /Socket\.IO v4/);
+
+  const { port } = container.address;
+  const one = await connectSocketIo(t, port, { transports: ['websocket'] });
+  const bothAreHere = heard(one, 'people', (count) => count === 2);
+  const two = await connectSocketIo(t, port, { transports: ['polling'] });
+  await bothAreHere;
+  const said = heard(one, 'said', () => true);
+  two.emit('say', 'hello');
+  deepStrictEqual(await said, { from: two.id!.slice(0, 4), text: 'hello' });
+  const alone = heard(one, 'people', (count) => count === 1);
+  two.disconnect();
+  await alone;
+
+  const gone = heard(one, 'disconnect', () => true);
+  strictEqual(await container.stop(), 0, container.output());
+  strictEqual(await gone, 'transport close');
+});
+
+test('fastify-websocket: the echo sends text and bytes back, and survives what is too large', async (t) => {
+  const container = await startImage(t, { image: await buildExample(t, 'fastify-websocket'), env });
+  await shows(container, 'fastify-websocket', /^Node 24\.\d+\.\d+, Fastify 5\./);
+
+  const url = `ws://127.0.0.1:${container.address.port}/echo`;
+  const greedy = await openWebSocket(t, url);
+  greedy.send('x'.repeat(2 * 1024 * 1024));
+  strictEqual((await greedy.closed).code, 1009);
+  const socket = await openWebSocket(t, url);
+  strictEqual((await socket.exchange('grüße 👋')).text, 'grüße 👋');
+  const { data, isBinary } = await socket.exchange(Buffer.from([0, 254, 255]));
+  deepStrictEqual([[...data], isBinary], [[0, 254, 255], true]);
+
+  strictEqual(await container.stop(), 0, container.output());
+  strictEqual((await socket.closed).code, 1001);
+});
+
+test('static-site: files come compressed and are asked for again with 304; nothing else is served', async (t) => {
+  const container = await startImage(t, { image: await buildExample(t, 'static-site') });
+  const get = (path: string, headers: Record<string, string> = {}) => request(container.address, { path, headers });
+  const file = (name: string) => readFileSync(inRepository('examples', 'static-site', 'public', name), 'utf8');
+
+  for (const [path, name, type] of [
+    ['/', 'index.html', 'text/html;charset=utf-8'],
+    ['/style.css', 'style.css', 'text/css'],
+    ['/page.js', 'page.js', 'text/javascript'],
+  ] as const) {
+    strictEqual((await get(path)).text, file(name));
+    const packed = await get(path, { 'Accept-Encoding': 'gzip, br' });
+    strictEqual(packed.headers['content-encoding'], 'gzip');
+    strictEqual(packed.headers['content-type'], type);
+    strictEqual(gunzipSync(packed.body).toString(), file(name));
+    const again = await get(path, { 'Accept-Encoding': 'gzip, br', 'If-None-Match': packed.headers.etag! });
+    deepStrictEqual([again.status, again.body.length], [304, 0]);
+  }
+  for (const path of ['/nothing', '/server.js', '/../server.js', '/..%2fserver.js']) {
+    const missing = await get(path);
+    deepStrictEqual([missing.status, missing.text], [404, file('404.html')], path);
+  }
+  strictEqual(await container.stop(), 0, container.output());
 });
 
 for (const [example, server] of [

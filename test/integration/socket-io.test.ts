@@ -1,27 +1,11 @@
 import assert from 'node:assert/strict';
-import { type TestContext, test } from 'node:test';
-import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
+import { test } from 'node:test';
+import type { ManagerOptions, Socket } from 'socket.io-client';
+import { connectSocketIo } from '../helpers/socket-io.ts';
 import { withTimeout } from '../helpers/timeout.ts';
-import { startUwsrp, type Uwsrp } from '../helpers/uwsrp.ts';
+import { startUwsrp } from '../helpers/uwsrp.ts';
 
 const MIB = 1024 * 1024;
-
-async function connect(
-  t: TestContext,
-  uwsrp: Uwsrp,
-  options: Partial<ManagerOptions & SocketOptions>,
-): Promise<Socket> {
-  const socket = io(`http://127.0.0.1:${uwsrp.port}`, { forceNew: true, reconnection: false, ...options });
-  t.after(() => socket.disconnect());
-  await withTimeout(
-    new Promise<void>((resolve, reject) => {
-      socket.once('connect', resolve);
-      socket.once('connect_error', reject);
-    }),
-    'Socket.IO to connect',
-  );
-  return socket;
-}
 
 function echo(socket: Socket, value: unknown): Promise<unknown> {
   return socket.timeout(20_000).emitWithAck('echo', value);
@@ -37,7 +21,7 @@ test('Socket.IO runs unmodified', async (t) => {
 
   for (const [what, options, transport] of TRANSPORTS) {
     await t.test(what, async (t) => {
-      const socket = await connect(t, uwsrp, options);
+      const socket = await connectSocketIo(t, uwsrp.port, options);
       assert.equal(await socket.timeout(5000).emitWithAck('transport'), transport);
       const binary = Buffer.from([0, 1, 254, 255]);
       assert.deepEqual(await echo(socket, { text: 'grüße 👋', binary, list: [1, null] }), {
@@ -53,7 +37,7 @@ test('Socket.IO runs unmodified', async (t) => {
   }
 
   await t.test('polling that becomes a WebSocket', async (t) => {
-    const socket = await connect(t, uwsrp, { transports: ['polling', 'websocket'] });
+    const socket = await connectSocketIo(t, uwsrp.port, { transports: ['polling', 'websocket'] });
     const { engine } = socket.io;
     if (engine.transport.name !== 'websocket') {
       await withTimeout(new Promise<void>((resolve) => engine.once('upgrade', () => resolve())), 'the upgrade');
@@ -63,7 +47,7 @@ test('Socket.IO runs unmodified', async (t) => {
   });
 
   await t.test('a broadcast reaches clients of both transports', async (t) => {
-    const sockets = await Promise.all(TRANSPORTS.map(([, options]) => connect(t, uwsrp, options)));
+    const sockets = await Promise.all(TRANSPORTS.map(([, options]) => connectSocketIo(t, uwsrp.port, options)));
     const news = sockets.map((socket) => new Promise((resolve) => socket.once('news', resolve)));
     sockets[0]!.emit('broadcast', 'to all');
     assert.deepEqual(await withTimeout(Promise.all(news), 'the news'), ['to all', 'to all']);
@@ -71,7 +55,7 @@ test('Socket.IO runs unmodified', async (t) => {
 
   await t.test('the app sees a client leave, over both transports', async (t) => {
     for (const [index, [, options]] of TRANSPORTS.entries()) {
-      const socket = await connect(t, uwsrp, options);
+      const socket = await connectSocketIo(t, uwsrp.port, options);
       socket.disconnect();
       const left = new RegExp(`(socket\\.io disconnect client namespace disconnect[^]*){${index + 1}}`);
       await uwsrp.waitForOutput(left);
