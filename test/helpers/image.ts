@@ -32,6 +32,9 @@ export interface ImageOptions {
   readonly memoryMb?: number;
   /** Without any network but loopback; then no port is published. */
   readonly isOffline?: boolean;
+  /** A network of `startNetwork`, and the name that its other containers have for this one. */
+  readonly network?: string;
+  readonly alias?: string;
   /** Gives the command a terminal; its two streams are then one, stdout. */
   readonly tty?: boolean;
   /** Put in before the start, owned by root and readable by all. Not with `readOnlyRootfs`. */
@@ -227,6 +230,8 @@ async function launch(t: TestContext, options: ImageOptions, hasPort: boolean): 
     .withWaitStrategy(new NoWait())
     .withExposedPorts(...(hasPort ? [port] : []));
   if (options.isOffline) definition.withNetworkMode('none');
+  if (options.network) definition.withNetworkMode(options.network);
+  if (options.alias) definition.withNetworkAliases(options.alias);
   // testcontainers forgets a container whose start failed.
   t.after(() => removeMarked(mark));
   const started = await definition.start();

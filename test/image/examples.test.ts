@@ -2,9 +2,11 @@ import { deepStrictEqual, match, strictEqual } from 'node:assert/strict';
 import { readFileSync } from 'node:fs';
 import { test } from 'node:test';
 import { gunzipSync } from 'node:zlib';
-import { buildExample, exampleNames } from '../helpers/examples.ts';
+import { buildExample, exampleNames, redisImage } from '../helpers/examples.ts';
 import { request } from '../helpers/http.ts';
-import { type ImageContainer, startImage } from '../helpers/image.ts';
+import { type ImageContainer, spawnImage, startImage } from '../helpers/image.ts';
+import { startNetwork } from '../helpers/network.ts';
+import { readYaml } from '../helpers/platform-files.ts';
 import { inRepository } from '../helpers/repository.ts';
 import { connectSocketIo, heard } from '../helpers/socket-io.ts';
 import { openWebSocket } from '../helpers/websocket.ts';
@@ -117,3 +119,52 @@ for (const [example, server] of [
     strictEqual(await container.stop(), 0, container.output());
   });
 }
+
+interface ComposeFile {
+  readonly services: {
+    readonly web: {
+      readonly build: string;
+      readonly deploy: unknown;
+      readonly ports: unknown;
+      readonly environment: Record<string, string>;
+      readonly depends_on: unknown;
+    };
+    readonly redis: { readonly image: string; readonly healthcheck: { readonly test: string[] } };
+  };
+}
+
+test('compose-redis: visitors of two instances see one number, also when one instance has gone', async (t) => {
+  const { web, redis } = (readYaml('examples', 'compose-redis', 'compose.yaml') as ComposeFile).services;
+  deepStrictEqual(
+    [web.build, web.deploy, web.ports, web.depends_on],
+    ['.', { replicas: 2 }, ['8080-8081:8080'], { redis: { condition: 'service_healthy' } }],
+  );
+  const network = await startNetwork(t);
+  const store = await spawnImage(t, { image: await redisImage(t, redis.image), network, alias: 'redis' });
+  const image = await buildExample(t, 'compose-redis');
+  await store.waitForOutput('Ready to accept connections');
+  const [form, ...check] = redis.healthcheck.test;
+  deepStrictEqual([form, await store.exec(...check)], ['CMD', 'PONG\n']);
+
+  const start = () => startImage(t, { image, network, env: web.environment });
+  const [first, second] = await Promise.all([start(), start()]);
+  match((await request(first.address)).text, /<html/);
+  const answer = await request(first.address, { path: '/request', headers: ROUTED });
+  strictEqual(JSON.parse(answer.text).scheme, 'http', 'nobody in front is believed');
+
+  const here = await connectSocketIo(t, first.address.port, { transports: ['websocket'] });
+  const there = await connectSocketIo(t, second.address.port, { transports: ['websocket'] });
+  const counted = (socket: typeof here, wanted: number) =>
+    heard<{ count: number; by?: string }>(socket, 'count', ({ count, by }) => count === wanted && by !== undefined);
+  const both = Promise.all([counted(here, 1), counted(there, 1)]);
+  here.emit('add');
+  const [seenHere, seenThere] = await both;
+  deepStrictEqual(seenHere, seenThere);
+  strictEqual(answer.text.includes(`instance ${seenHere.by}`), true, 'the first instance added');
+
+  strictEqual(await first.stop(), 0, first.output());
+  const last = counted(there, 2);
+  there.emit('add');
+  await last;
+  strictEqual(await second.stop(), 0, second.output());
+});
