@@ -1,9 +1,11 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config/config.ts';
 import { Edge } from './edge/edge.ts';
+import { uWS } from './edge/uws.ts';
 import { exitCodeOf, UwsrpError } from './lib/errors.ts';
 import { formatTarget } from './lib/upstream-target.ts';
 import type { Log } from './log/logger.ts';
+import { Native } from './native/native.ts';
 import type { ErrorPages } from './proxy/error-pages.ts';
 import { createPipeline } from './proxy/pipeline.ts';
 import type { Command } from './supervisor/command.ts';
@@ -59,6 +61,8 @@ async function serve(options: ServiceOptions, supervisor: Supervisor, stop: Abor
   const startedAt = performance.now();
   if (config.dotenvFile !== undefined) log.info(`read variables from ${config.dotenvFile}`);
 
+  // A stop while the module is loaded ends in `start`, before the command is spawned.
+  const native = await Promise.race([Native.start({ config, log, uws: uWS }), aborted(stop)]);
   const target = await supervisor.start(stop);
   const readyAt = performance.now();
 
@@ -77,7 +81,7 @@ async function serve(options: ServiceOptions, supervisor: Supervisor, stop: Abor
     },
     options.errorPages,
   );
-  const edge = new Edge({ config, pipeline, pool, log });
+  const edge = new Edge({ config, pipeline, pool, log, native: native?.routes });
   try {
     const port = await edge.listen();
     log.info(
@@ -95,7 +99,7 @@ async function serve(options: ServiceOptions, supervisor: Supervisor, stop: Abor
       `listening on port ${port}`,
     );
     await Promise.race([aborted(stop), supervisor.leaderEnded]);
-    return await stopInOrder(options, { edge, supervisor }, stop);
+    return await stopInOrder(options, { edge, supervisor, native }, stop);
   } catch (error) {
     await supervisor.end();
     throw error;
@@ -108,10 +112,11 @@ async function serve(options: ServiceOptions, supervisor: Supervisor, stop: Abor
 /** From the first signal, or the command's own end, until nothing of the command is left. */
 async function stopInOrder(
   { config, log: { logger: log } }: ServiceOptions,
-  { edge, supervisor }: { edge: Edge; supervisor: Supervisor },
+  { edge, supervisor, native }: { edge: Edge; supervisor: Supervisor; native: Native | undefined },
   stop: AbortSignal,
 ): Promise<number> {
   edge.startDrain();
+  native?.startStop();
   const deadline = setTimeout(() => {
     log.warn(`the command did not end in ${config.shutdownTimeoutMs} ms (UWSRP_SHUTDOWN_TIMEOUT): killing it`);
     supervisor.kill();
@@ -140,9 +145,9 @@ async function stopInOrder(
 /** How long clients may take to read the last answers once the command is gone. */
 const LAST_ANSWERS_MS = 1000;
 
-function aborted(signal: AbortSignal): Promise<void> {
+function aborted(signal: AbortSignal): Promise<undefined> {
   return new Promise((resolve) => {
-    if (signal.aborted) resolve();
-    else signal.addEventListener('abort', () => resolve(), { once: true });
+    if (signal.aborted) resolve(undefined);
+    else signal.addEventListener('abort', () => resolve(undefined), { once: true });
   });
 }

@@ -80,6 +80,8 @@ export interface Config {
   readonly requestId: boolean;
   readonly healthPath: string | undefined;
 
+  /** Absolute path of the module with native handlers. */
+  readonly wsModule: string | undefined;
   readonly wsMaxMessageBytes: number;
   readonly wsIdleTimeoutMs: number;
 

@@ -77,6 +77,7 @@ function resolvePaths(settings: Settings, workDirectory: string): Settings {
     ...settings,
     appSocket: resolved(settings.appSocket),
     readyFile: resolved(settings.readyFile),
+    wsModule: resolved(settings.wsModule),
     errorPages: resolved(settings.errorPages),
     logFile: resolved(settings.logFile),
   };

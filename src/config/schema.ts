@@ -284,6 +284,12 @@ export const SCHEMA: { readonly [S in Setting]: Variable<Settings[S]> } = {
     meaning:
       'GET and HEAD on exactly this path are answered by the proxy: 200 while the app runs and can be connected, 503 when stopping.',
   },
+  wsModule: {
+    name: 'UWSRP_WS_MODULE',
+    kind: path,
+    fallback: undefined,
+    meaning: 'Module (ESM or CommonJS) with native uWebSockets.js handlers, which are served in the proxy.',
+  },
   wsMaxMessageBytes: {
     name: 'UWSRP_WS_MAX_MESSAGE',
     kind: byteSize(1, 1024 ** 3),

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import { UwsrpError } from '../lib/errors.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
 import { AccessLog } from '../log/access-log.ts';
+import type { NativeRoutes } from '../native/native-routes.ts';
 import type { ErrorAnswer } from '../proxy/error-answer.ts';
 import { requestFraming } from '../proxy/framing.ts';
 import { parseConnection } from '../proxy/hop-by-hop.ts';
@@ -14,6 +15,7 @@ import { type ExchangeHost, type ExchangeOutcome, type ExchangeRequest, HttpExch
 import { KeepAlive, type KeepAlivePolicy, keepAlivePolicy } from './keep-alive.ts';
 import { answerLast } from './last-answer.ts';
 import { sendLocalAnswer } from './local-answer.ts';
+import { NativeHandlers } from './native-handlers.ts';
 import { limitReceiveBuffers } from './receive-buffer.ts';
 import { RequestBody } from './request-body.ts';
 import { loggedRequest, RequestLog } from './request-log.ts';
@@ -39,6 +41,8 @@ export interface EdgeOptions {
   readonly pipeline: Pipeline;
   readonly pool: UpstreamPool;
   readonly log: Logger;
+  /** What the user's module registered, if there is one. */
+  readonly native?: NativeRoutes | undefined;
 }
 
 /** The public side: listens on `$PORT` and takes every request through the pipeline, to the app and back. */
@@ -52,6 +56,7 @@ export class Edge implements ExchangeHost, GateHost {
   readonly requestLog: RequestLog;
   readonly #gate: WebSocketGate;
   readonly #webSockets: WebSocketRelays;
+  readonly #native: NativeHandlers;
   readonly #keepAlivePolicy: KeepAlivePolicy;
   readonly #keepAlive: KeepAlive | undefined;
   #isDraining = false;
@@ -78,7 +83,9 @@ export class Edge implements ExchangeHost, GateHost {
     }
     this.#gate = new WebSocketGate(this);
     this.#webSockets = new WebSocketRelays(this.#gate, webSocketOptions(config));
-    this.#webSockets.register(this.#app, (res, req) => this.#onRequest(res, req));
+    this.#native = new NativeHandlers({ host: this, relays: this.#webSockets, keepAlive: this.#keepAlive, config });
+    const patterns = options.native && this.#native.register(this.#app, options.native);
+    this.#webSockets.register(this.#app, (res, req) => this.#onRequest(res, req), patterns);
   }
 
   /** Requests that have no whole answer yet. */
@@ -127,12 +134,13 @@ export class Edge implements ExchangeHost, GateHost {
   /** Closes every WebSocket with 1001 (RFC 6455 section 7.4.1), on both sides; new ones are refused. */
   closeWebSockets(): void {
     void this.#webSockets.closeAll();
+    this.#native.closeAll();
   }
 
   /** Resolves as soon as no request is in flight and, once they are being closed, no WebSocket is left. */
   async whenIdle(): Promise<void> {
     if (this.#inFlight > 0) await new Promise<void>((resolve) => this.#idleWaiters.push(resolve));
-    if (this.#isDraining) await this.#webSockets.whenEmpty();
+    if (this.#isDraining) await Promise.all([this.#webSockets.whenEmpty(), this.#native.whenEmpty()]);
   }
 
   /**
@@ -141,7 +149,7 @@ export class Edge implements ExchangeHost, GateHost {
    * byte asks another instance.
    */
   closeIdle(): void {
-    if (this.#inFlight === 0 && this.#webSockets.isEmpty) this.close();
+    if (this.#inFlight === 0 && this.#webSockets.isEmpty && this.#native.isEmpty) this.close();
   }
 
   /** Cuts every connection. */

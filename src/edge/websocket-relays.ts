@@ -78,6 +78,12 @@ const PING_TICKS = 8;
 const MIN_READ_LIMIT = 512 * 1024;
 const MAX_READ_LIMIT = 0x7fffffff;
 
+/** Patterns by which our routes match what no other route took. */
+export interface CatchAllPatterns {
+  readonly ws: string;
+  readonly any: string;
+}
+
 /** All WebSockets of this thread: the uWebSockets.js side of them, how many there are, and their end. */
 export class WebSocketRelays implements RelayKeeper {
   readonly options: WebSocketRelaysOptions;
@@ -106,16 +112,27 @@ export class WebSocketRelays implements RelayKeeper {
    * that `judgeUpgrade` finds fault with. To be called instead of `app.any('/*')`.
    *
    * A handshake comes by the second handler too, for a second response object of its connection (see `WebSocketBrake`).
-   * So no other route of the app may match a handshake that is to be relayed: it would answer it.
+   * So every other route of the app that matches a handshake which is to be relayed must yield it: see `isPassing`.
+   *
+   * Both patterns must match everything.
    */
-  register(app: TemplatedApp, otherwise: (res: HttpResponse, req: HttpRequest) => void): void {
-    app.ws('/*', this.#behavior());
-    app.any('/*', (res, req) => {
-      const relay = this.#latest;
+  register(
+    app: TemplatedApp,
+    otherwise: (res: HttpResponse, req: HttpRequest) => void,
+    patterns: CatchAllPatterns = { ws: '/*', any: '/*' },
+  ): void {
+    app.ws(patterns.ws, this.#behavior());
+    app.any(patterns.any, (res, req) => {
+      const relay = this.isPassing(req) ? this.#latest : undefined;
       this.#latest = undefined;
-      if (relay === undefined || relay.key !== req.getHeader('sec-websocket-key')) otherwise(res, req);
+      if (relay === undefined) otherwise(res, req);
       else relay.spareResponse = res;
     });
+  }
+
+  /** Whether this is a handshake that is relayed already, on its way to the second handler. */
+  isPassing(req: HttpRequest): boolean {
+    return this.#latest !== undefined && this.#latest.key === req.getHeader('sec-websocket-key');
   }
 
   #behavior(): WebSocketBehavior<unknown> {
@@ -162,6 +179,11 @@ export class WebSocketRelays implements RelayKeeper {
   terminateAll(): void {
     this.#isClosing = true;
     for (const relay of [...this.#pending, ...this.#open]) relay.terminate();
+  }
+
+  /** From `closeAll` on no WebSocket is opened. */
+  get isClosing(): boolean {
+    return this.#isClosing;
   }
 
   get isEmpty(): boolean {

@@ -8,12 +8,13 @@ const source = join(repositoryRoot, 'src');
 
 /** A folder (or root file) of src/ may import itself and what stands here, and nothing else. */
 const ALLOWED: Record<string, readonly string[]> = {
-  'main.ts': ['service.ts', 'supervisor', 'edge', 'admin', 'proxy', 'upstream', 'log', 'config', 'lib'],
-  'service.ts': ['supervisor', 'edge', 'admin', 'proxy', 'upstream', 'log', 'config', 'lib'],
-  'index.ts': ['service.ts', 'supervisor', 'edge', 'admin', 'proxy', 'upstream', 'log', 'config', 'lib'],
+  'main.ts': ['service.ts', 'supervisor', 'edge', 'admin', 'native', 'proxy', 'upstream', 'log', 'config', 'lib'],
+  'service.ts': ['supervisor', 'edge', 'admin', 'native', 'proxy', 'upstream', 'log', 'config', 'lib'],
+  'index.ts': ['service.ts', 'supervisor', 'edge', 'admin', 'native', 'proxy', 'upstream', 'log', 'config', 'lib'],
   supervisor: ['log', 'config', 'lib'],
-  edge: ['proxy', 'upstream', 'log', 'config', 'lib'],
+  edge: ['native', 'proxy', 'upstream', 'log', 'config', 'lib'],
   admin: ['proxy', 'upstream', 'log', 'config', 'lib'],
+  native: ['log', 'config', 'lib'],
   proxy: ['upstream', 'log', 'config', 'lib'],
   upstream: ['log', 'config', 'lib'],
   log: ['config', 'lib'],

@@ -1,0 +1,197 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { request } from '../helpers/http.ts';
+import { moduleFile, startNative } from '../helpers/native.ts';
+import { spawnUwsrp } from '../helpers/uwsrp.ts';
+import { openWebSocket, type Refused } from '../helpers/websocket.ts';
+
+test('errors in HTTP handlers are logged, and give 500 or a cut', async (t) => {
+  const { uwsrp } = await startNative(
+    t,
+    `
+    app.get('/throws', () => { throw new Error('thrown at once'); });
+    app.get('/rejects', async (res) => { await null; throw new Error('rejected later'); });
+    app.get('/yields', (res, req) => { req.setYield(true); throw new Error('thrown after a yield'); });
+    app.get('/begun', (res) => { res.writeStatus('200 OK').write('a part'); throw new Error('thrown in the middle'); });
+    app.get('/answered', (res) => { res.end('whole'); throw new Error('thrown afterwards'); });
+    app.get('/corked', (res) => { res.cork(() => { throw new Error('thrown in cork'); }); });
+    app.post('/data', (res) => { res.onData(() => { throw new Error('thrown in onData'); }); });
+    app.post('/async-data', (res) => { res.onData(async () => { throw new Error('rejected in onData'); }); });
+    app.get('/text', () => { throw 'not even an Error'; });`,
+  );
+  const logged = (message: string) =>
+    uwsrp.waitForLog(
+      ({ msg, err }) => /UWSRP_WS_MODULE/.test(msg ?? '') && JSON.stringify(err).includes(message),
+      message,
+    );
+  const cases = [
+    ['GET', '/throws', 'thrown at once'],
+    ['GET', '/rejects', 'rejected later'],
+    ['GET', '/yields', 'thrown after a yield'],
+    ['GET', '/corked', 'thrown in cork'],
+    ['POST', '/data', 'thrown in onData'],
+    ['POST', '/async-data', 'rejected in onData'],
+    ['GET', '/text', 'not even an Error'],
+  ] as const;
+  for (const [method, path, message] of cases) {
+    const answer = await request(uwsrp.port, { path, method, ...(method === 'POST' ? { body: 'x' } : {}) });
+    assert.equal(answer.status, 500, path);
+    assert.doesNotMatch(answer.text, /thrown|rejected|not even/);
+    const line = await logged(message);
+    assert.equal(line.level, 'error');
+    assert.equal(line.handler, `${method.toLowerCase()} ${path}`);
+  }
+  await assert.rejects(request(uwsrp.port, { path: '/begun' }), { code: 'ECONNRESET' });
+  await logged('thrown in the middle');
+  assert.equal((await request(uwsrp.port, { path: '/answered' })).text, 'whole');
+  await logged('thrown afterwards');
+  const line = await uwsrp.waitForLog(
+    ({ path, msg }) => path === '/throws' && msg === 'request failed',
+    'of the answer',
+  );
+  assert.deepEqual([line.status, line.code], [500, 'INTERNAL']);
+  assert.equal((await request(uwsrp.port, { path: '/else' })).text, 'http');
+});
+
+test('a client that leaves ends the request, and an error in onAborted ends nothing', async (t) => {
+  const { uwsrp } = await startNative(
+    t,
+    `
+    app.get('/leave', (res) => {
+      context.log.info('got it');
+      res.onAborted(() => { throw new Error('thrown in onAborted'); });
+    });`,
+  );
+  const leaving = request(uwsrp.port, { path: '/leave', timeoutMs: 200 });
+  await uwsrp.waitForLog(({ msg }) => msg === 'got it', 'of the handler');
+  await assert.rejects(leaving);
+  await uwsrp.stop();
+  assert.match(uwsrp.stdout, /thrown in onAborted/);
+});
+
+test('errors in WebSocket handlers are logged and end nothing', async (t) => {
+  const { uwsrp, url } = await startNative(
+    t,
+    `
+    app.ws('/faulty', {
+      open: () => { throw new Error('thrown in open'); },
+      message(ws, message) {
+        if (text(message) === 'throw') throw new Error('thrown in message');
+        if (text(message) === 'reject') return Promise.reject(new Error('rejected in message'));
+        ws.send(message);
+      },
+      ping: () => { throw new Error('thrown in ping'); },
+      close: () => { throw new Error('thrown in close'); },
+    });
+    app.ws('/refused', { upgrade: () => { throw new Error('thrown in upgrade'); } });
+    app.ws('/rejected', { upgrade: async (res) => { res.onAborted(() => {}); await null; throw new Error('rejected in upgrade'); } });`,
+  );
+  const logged = (message: string, handler: string) =>
+    uwsrp.waitForLog((line) => line.handler === handler && JSON.stringify(line.err).includes(message), message);
+  const socket = await openWebSocket(t, url('/faulty'));
+  await logged('thrown in open', 'ws /faulty open');
+  socket.send('throw');
+  await logged('thrown in message', 'ws /faulty message');
+  socket.send('reject');
+  await logged('rejected in message', 'ws /faulty message');
+  socket.socket.ping();
+  await logged('thrown in ping', 'ws /faulty ping');
+  assert.equal((await socket.exchange('still there')).text, 'still there');
+  await socket.close();
+  await logged('thrown in close', 'ws /faulty close');
+  for (const path of ['/refused', '/rejected']) {
+    await assert.rejects(openWebSocket(t, url(path)), (error: Refused) => error.status === 500);
+    await logged('in upgrade', `ws ${path} upgrade`);
+  }
+  assert.equal((await request(uwsrp.port)).text, 'http');
+});
+
+const BROKEN: Record<string, { readonly name?: string; readonly source: string; readonly says: RegExp }> = {
+  'a syntax error': {
+    source: 'export default function (app) {\n  app.get(;\n}',
+    says: /cannot be loaded: [\s\S]*SyntaxError/,
+  },
+  'a syntax error in CommonJS': {
+    name: 'a.cjs',
+    source: 'module.exports = (;',
+    says: /cannot be loaded: [\s\S]*SyntaxError/,
+  },
+  'an import that is not there': { source: "import 'no-such-package-anywhere';", says: /no-such-package-anywhere/ },
+  'an error while it is loaded': { source: "throw new Error('at load')", says: /cannot be loaded: Error: at load/ },
+  'no default export': { source: 'export const handlers = 1;', says: /default export of .* is not a function/ },
+  'a default export that is no function': {
+    name: 'a.cjs',
+    source: 'module.exports = { ws: 1 };',
+    says: /not a function/,
+  },
+  'an error in its function': {
+    source: "export default () => { throw new Error('in the function'); };",
+    says: /failed in its default export: Error: in the function\n {4}at .*handlers\.mjs/,
+  },
+  'a rejection of its function': {
+    source: "export default async () => { await null; throw new Error('rejected'); };",
+    says: /failed in its default export: Error: rejected/,
+  },
+  'a pattern without a slash': { source: "export default (app) => app.get('chat', () => {});", says: /begins with \// },
+  'a handler that is none': {
+    source: "export default (app) => app.get('/chat', 'x');",
+    says: /app\.get\('\/chat'\) needs a function/,
+  },
+  'a WebSocket handler that is none': {
+    source: "export default (app) => app.ws('/chat', { message: 'x' });",
+    says: /app\.ws\('\/chat'\): message is not a function/,
+  },
+  'an idle timeout that uWebSockets.js would end the process for': {
+    source: "export default (app) => app.ws('/chat', { idleTimeout: 5 });",
+    says: /idleTimeout is 0, or 8 to 960 seconds/,
+  },
+  'an attempt to listen': {
+    source: 'export default (app) => app.listen(1, () => {});',
+    says: /app\.listen is not for modules/,
+  },
+};
+
+for (const [what, { name, source, says }] of Object.entries(BROKEN)) {
+  test(`a module with ${what} ends the boot with 78 before the command is started`, async (t) => {
+    const path = moduleFile(t, source, name);
+    const uwsrp = spawnUwsrp(t, { args: ['node', 'apps/node-http.js'], env: { UWSRP_WS_MODULE: path } });
+    assert.deepEqual(await uwsrp.exited, { code: 78, signal: null });
+    const fatal = uwsrp.logs().find(({ level }) => level === 'fatal');
+    assert.match(fatal?.msg ?? '', says);
+    assert.ok(fatal!.msg!.includes(`UWSRP_WS_MODULE: `) && fatal!.msg!.includes(path));
+    assert.doesNotMatch(uwsrp.stdout, /started the command/);
+  });
+}
+
+test('a module that is not there ends the boot with 78', async (t) => {
+  const uwsrp = spawnUwsrp(t, { args: ['sleep', '10'], env: { UWSRP_WS_MODULE: './no-such-file.js' } });
+  assert.equal((await uwsrp.exited).code, 78);
+  assert.match(uwsrp.stdout, /UWSRP_WS_MODULE: .*\/test\/fixtures\/no-such-file\.js cannot be loaded/);
+});
+
+test('a stop while a module is loaded ends at once', async (t) => {
+  const path = moduleFile(t, "console.log('loading'); setInterval(() => {}, 1000); await new Promise(() => {});");
+  const uwsrp = spawnUwsrp(t, { args: ['sleep', '10'], env: { UWSRP_WS_MODULE: path } });
+  await uwsrp.waitForOutput('loading');
+  assert.deepEqual(await uwsrp.stop(), { code: 143, signal: null });
+});
+
+test('CommonJS, compiled CommonJS and ESM modules are loaded, and no route can be added later', async (t) => {
+  const body = "(app) => app.get('/late', (res) => { app.get('/x', () => {}); })";
+  const sources = {
+    'a.cjs': `module.exports = ${body}`,
+    'b.cjs': `exports.__esModule = true; exports.default = ${body}`,
+    'c.mjs': `export default ${body}`,
+  };
+  for (const [name, source] of Object.entries(sources)) {
+    const path = moduleFile(t, source, name);
+    const uwsrp = spawnUwsrp(t, { args: ['node', 'apps/node-http.js'], env: { UWSRP_WS_MODULE: path } });
+    await uwsrp.ready;
+    assert.equal((await request(uwsrp.port, { path: '/late' })).status, 500, name);
+    await uwsrp.waitForLog(
+      ({ err }) => /only while the module is loaded/.test(JSON.stringify(err ?? '')),
+      'of the refusal',
+    );
+    await uwsrp.stop();
+  }
+});
