@@ -63,7 +63,7 @@ async function serve(options: ServiceOptions, supervisor: Supervisor, stop: Abor
 
   // A stop while the module is loaded ends in `start`, before the command is spawned.
   const native = await Promise.race([Native.start({ config, log, uws: uWS }), aborted(stop)]);
-  const target = await supervisor.start(stop);
+  const target = await supervisor.start(stop, native?.environment);
   const readyAt = performance.now();
 
   const pool = new UpstreamPool({
@@ -106,6 +106,7 @@ async function serve(options: ServiceOptions, supervisor: Supervisor, stop: Abor
   } finally {
     edge.close();
     pool.close();
+    native?.close();
   }
 }
 

@@ -346,8 +346,8 @@ export const SCHEMA: { readonly [S in Setting]: Variable<Settings[S]> } = {
   },
 };
 
-/** Names uwsrp gives to its own processes: not the user's, so not checked, and not the command's business. */
-export const OWN_NAMES: readonly string[] = ['UWSRP_APP_NODE_OPTIONS'];
+/** Names uwsrp sets itself: not the user's, so not checked, and not handed on to the command as they came. */
+export const OWN_NAMES: readonly string[] = ['UWSRP_APP_NODE_OPTIONS', 'UWSRP_PUBLISH_URL', 'UWSRP_PUBLISH_TOKEN'];
 
 /** The default as tables show it: `5m (55s on Heroku and Scalingo, 230s on Cloud Run)`, `–` for none. */
 export function formatDefault<T>(variable: Variable<T>): string {

@@ -3,6 +3,7 @@ import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
 import { loadModule } from './load-module.ts';
 import { NativeRoutes } from './native-routes.ts';
+import { PublishEndpoint } from './publish-endpoint.ts';
 import { Publisher } from './publisher.ts';
 
 export interface NativeOptions {
@@ -17,13 +18,14 @@ export class Native {
   readonly #options: NativeOptions;
   readonly #stop = new AbortController();
   readonly #publisher = new Publisher(this.routes);
+  #endpoint: PublishEndpoint | undefined;
 
   private constructor(options: NativeOptions) {
     this.#options = options;
   }
 
   /**
-   * Loads the module of `UWSRP_WS_MODULE`; undefined when there is none.
+   * Loads the module of `UWSRP_WS_MODULE` and opens the publish endpoint; undefined when there is no module.
    *
    * @throws UwsrpError CONFIG_INVALID when it cannot be loaded.
    */
@@ -35,9 +37,19 @@ export class Native {
     return native;
   }
 
+  /** Variables by which the command publishes. */
+  get environment(): Readonly<Record<string, string>> {
+    return this.#endpoint!.environment;
+  }
+
   /** Tells the module that a stop has begun. */
   startStop(): void {
     this.#stop.abort();
+  }
+
+  /** Nobody can publish any more. */
+  close(): void {
+    this.#endpoint!.close();
   }
 
   async #load(path: string): Promise<void> {
@@ -51,6 +63,10 @@ export class Native {
       uws,
     });
     this.routes.seal();
+    this.#endpoint = await PublishEndpoint.start({
+      maxBytes: config.wsMaxMessageBytes,
+      publish: (topic, message) => this.#publisher.publish(topic, message),
+    });
     log.info({ routes: this.routes.routes.length }, `loaded ${path}`);
   }
 }

@@ -60,6 +60,7 @@ export class Supervisor {
   readonly #sharesGroup: boolean;
   #child: CommandProcess | undefined;
   #stop: AbortSignal = new AbortController().signal;
+  #variables: Readonly<Record<string, string>> = {};
   #resolveLeaderEnded!: (end: CommandEnd) => void;
   #resolveEnded!: (end: CommandEnd) => void;
 
@@ -79,9 +80,10 @@ export class Supervisor {
     return this.#child?.isLeaderRunning ?? false;
   }
 
-  /** Starts the command and waits until it is ready. Call it once. */
-  async start(stop: AbortSignal): Promise<UpstreamTarget> {
+  /** Starts the command, with these variables besides its own, and waits until it is ready. Call it once. */
+  async start(stop: AbortSignal, variables: Readonly<Record<string, string>> = {}): Promise<UpstreamTarget> {
     this.#stop = stop;
+    this.#variables = variables;
     try {
       const target = await this.#startUntilReady();
       void this.#follow(this.#child!);
@@ -146,7 +148,7 @@ export class Supervisor {
     const { config, command, log } = this.#options;
     const child = await CommandProcess.spawn({
       command,
-      environment: { ...config.childEnvironment, [config.appPortVariable]: address.value },
+      environment: { ...config.childEnvironment, ...this.#variables, [config.appPortVariable]: address.value },
       workDirectory: config.workDirectory,
       sharesGroup: this.#sharesGroup,
     });

@@ -5,6 +5,8 @@ import type { TestContext } from 'node:test';
 import { startUwsrp, type Uwsrp } from './uwsrp.ts';
 import { startWebSocketApp, type WebSocketApp } from './websocket-app.ts';
 
+const TEXT = 'const text = (buffer) => Buffer.from(buffer).toString();';
+
 /** Writes a module for UWSRP_WS_MODULE; gives its path. It is removed after the test. */
 export function moduleFile(t: TestContext, source: string, name = 'handlers.mjs'): string {
   const folder = mkdtempSync(join(tmpdir(), 'uwsrp-native-'));
@@ -26,13 +28,14 @@ export interface NativeRunOptions {
   readonly onOpen?: Parameters<typeof startWebSocketApp>[1];
 }
 
-/**
- * Starts uwsrp with a module whose default export has this body; `app`, `context`, and `text` (of an ArrayBuffer) are
- * known in it.
- */
+/** A module whose default export has this body; `app`, `context`, and `text` (of an ArrayBuffer) are known in it. */
+export function nativeModule(t: TestContext, body: string): string {
+  return moduleFile(t, `${TEXT}\nexport default function (app, context) {\n${body}\n}\n`);
+}
+
+/** Starts uwsrp with such a module, in front of an app of the test. */
 export async function startNative(t: TestContext, body: string, options: NativeRunOptions = {}): Promise<NativeRun> {
-  const text = 'const text = (buffer) => Buffer.from(buffer).toString();';
-  const path = moduleFile(t, `${text}\nexport default function (app, context) {\n${body}\n}\n`);
+  const path = nativeModule(t, body);
   const app = await startWebSocketApp(t, options.onOpen);
   const uwsrp = await startUwsrp(t, { appPort: app.port, env: { UWSRP_WS_MODULE: path, ...options.env } });
   return { uwsrp, app, url: (target) => `ws://127.0.0.1:${uwsrp.port}${target}` };
