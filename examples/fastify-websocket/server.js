@@ -22,7 +22,7 @@ app.get('/request', (request, reply) => {
     scheme: request.protocol,
     host: request.host,
     client: request.ip,
-    requestId: request.id,
+    id: request.id,
     server: `Node ${process.versions.node}, Fastify ${app.version}`,
   };
 });

@@ -29,6 +29,6 @@ def seen(environ):
         "host": environ["HTTP_X_FORWARDED_HOST"],
         # The last address is the one that the nearest proxy saw; those before it may be made up.
         "client": environ["HTTP_X_FORWARDED_FOR"].split(",")[-1].strip(),
-        "requestId": environ["HTTP_X_REQUEST_ID"],
+        "id": environ["HTTP_X_REQUEST_ID"],
         "server": f"Python {platform.python_version()}, gunicorn {gunicorn.__version__}",
     }

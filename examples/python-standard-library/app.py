@@ -32,7 +32,7 @@ class Handler(BaseHTTPRequestHandler):
             "host": self.headers["X-Forwarded-Host"],
             # The last address is the one that the nearest proxy saw; those before it may be made up.
             "client": self.headers["X-Forwarded-For"].split(",")[-1].strip(),
-            "requestId": self.headers["X-Request-Id"],
+            "id": self.headers["X-Request-Id"],
             "server": f"Python {platform.python_version()}, http.server",
         }
 

@@ -11,7 +11,7 @@ def seen(env)
     host: env["HTTP_X_FORWARDED_HOST"],
     # The last address is the one that the nearest proxy saw; those before it may be made up.
     client: env["HTTP_X_FORWARDED_FOR"].split(",").last.strip,
-    requestId: env["HTTP_X_REQUEST_ID"],
+    id: env["HTTP_X_REQUEST_ID"],
     server: "Ruby #{RUBY_VERSION}, Puma #{Puma::Const::VERSION}"
   }
 end

@@ -17,7 +17,7 @@ app.get('/request', (request, response) => {
     scheme: request.protocol,
     host: request.host,
     client: request.ip,
-    requestId: request.get('X-Request-Id'),
+    id: request.get('X-Request-Id'),
     server: `Node ${process.versions.node}, Express`,
   });
 });

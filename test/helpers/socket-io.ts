@@ -2,14 +2,18 @@ import type { TestContext } from 'node:test';
 import { io, type ManagerOptions, type Socket, type SocketOptions } from 'socket.io-client';
 import { withTimeout } from './timeout.ts';
 
-/** A connected client of Socket.IO on this port of 127.0.0.1, which leaves when the test ends. */
-export async function connectSocketIo(
-  t: TestContext,
-  port: number,
-  options: Partial<ManagerOptions & SocketOptions> = {},
-): Promise<Socket> {
+type Options = Partial<ManagerOptions & SocketOptions>;
+
+/** A client of Socket.IO on this port of 127.0.0.1, which is about to connect, and leaves when the test ends. */
+export function openSocketIo(t: TestContext, port: number, options: Options = {}): Socket {
   const socket = io(`http://127.0.0.1:${port}`, { forceNew: true, reconnection: false, ...options });
   t.after(() => socket.disconnect());
+  return socket;
+}
+
+/** The same, connected. */
+export async function connectSocketIo(t: TestContext, port: number, options: Options = {}): Promise<Socket> {
+  const socket = openSocketIo(t, port, options);
   await withTimeout(
     new Promise<void>((resolve, reject) => {
       socket.once('connect', resolve);

@@ -8,12 +8,12 @@ import { type ImageContainer, spawnImage, startImage } from '../helpers/image.ts
 import { startNetwork } from '../helpers/network.ts';
 import { readYaml } from '../helpers/platform-files.ts';
 import { inRepository } from '../helpers/repository.ts';
-import { connectSocketIo, heard } from '../helpers/socket-io.ts';
+import { connectSocketIo, heard, openSocketIo } from '../helpers/socket-io.ts';
 import { openWebSocket } from '../helpers/websocket.ts';
 
 /** A request that came through a platform's router, and what the app has to make of it. */
 const ROUTED = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '203.0.113.7', 'X-Request-Id': 'from-the-test' };
-const SEEN = { scheme: 'https', host: 'shop.example', client: '203.0.113.7', requestId: 'from-the-test' };
+const SEEN = { scheme: 'https', host: 'shop.example', client: '203.0.113.7', id: 'from-the-test' };
 /** Routers of platforms have added the client's address already. */
 const env = { UWSRP_FORWARDED_FOR: 'keep' };
 
@@ -166,5 +166,7 @@ test('compose-redis: visitors of two instances see one number, also when one ins
   const last = counted(there, 2);
   there.emit('add');
   await last;
+  const late = openSocketIo(t, second.address.port, { transports: ['websocket'] });
+  deepStrictEqual(await heard(late, 'count', () => true), { count: 2 }, 'who comes later sees it, too');
   strictEqual(await second.stop(), 0, second.output());
 });
