@@ -1,0 +1,25 @@
+/** What is to be done when the events of one turn of the event loop have been read. */
+export interface TurnEndTask {
+  /** Must not throw: the tasks behind it wait. */
+  onTurnEnd(): void;
+}
+
+let tasks: TurnEndTask[] = [];
+let spare: TurnEndTask[] = [];
+
+/**
+ * Calls the task once, when all sockets that were readable in this turn have been read, in the order of the calls; what
+ * a task asks for itself comes in the next turn. Writes are what this is for: each one that finds its reader asleep has
+ * to wake it, which costs more than the write. Those that follow one another at once find it awake.
+ */
+export function atTurnEnd(task: TurnEndTask): void {
+  if (tasks.push(task) === 1) setImmediate(runTasks);
+}
+
+function runTasks(): void {
+  const due = tasks;
+  tasks = spare;
+  for (const task of due) task.onTurnEnd();
+  due.length = 0;
+  spare = due;
+}

@@ -1,0 +1,48 @@
+import assert from 'node:assert/strict';
+import { test } from 'node:test';
+import { turnDate, turnNow } from '../../../src/lib/turn-clock.ts';
+import { atTurnEnd } from '../../../src/lib/turn-end.ts';
+
+const nextTurn = () => new Promise<void>((resolve) => setImmediate(resolve));
+
+function busyFor(ms: number): void {
+  const end = performance.now() + ms;
+  while (performance.now() < end);
+}
+
+test('runs tasks once, in their order, and not before the turn ends', async () => {
+  const ran: number[] = [];
+  const tasks = [1, 2, 3].map((number) => ({ onTurnEnd: () => ran.push(number) }));
+  for (const task of tasks) atTurnEnd(task);
+  await Promise.resolve();
+  assert.deepEqual(ran, []);
+  await nextTurn();
+  assert.deepEqual(ran, [1, 2, 3]);
+  await nextTurn();
+  assert.deepEqual(ran, [1, 2, 3]);
+});
+
+test('what a task asks for comes in the turn after', async () => {
+  const ran: string[] = [];
+  atTurnEnd({
+    onTurnEnd() {
+      ran.push('first');
+      atTurnEnd({ onTurnEnd: () => ran.push('second') });
+    },
+  });
+  await nextTurn();
+  assert.deepEqual(ran, ['first']);
+  await nextTurn();
+  assert.deepEqual(ran, ['first', 'second']);
+});
+
+test('the clocks stand still in a turn, and are right in the next one', async () => {
+  const [before, dateBefore] = [turnNow(), turnDate()];
+  busyFor(3);
+  assert.equal(turnNow(), before);
+  assert.equal(turnDate(), dateBefore);
+  await nextTurn();
+  const [lowest, lowestDate] = [performance.now(), Date.now()];
+  assert.ok(turnNow() >= lowest);
+  assert.ok(turnDate() >= lowestDate);
+});
