@@ -1,4 +1,5 @@
 import type { Config, Platform } from '../config/config.ts';
+import { turnNow } from '../lib/turn-clock.ts';
 import { createPeerAddress } from './peer-address.ts';
 import { type HttpResponse, isNewerBuild, type TemplatedApp } from './uws.ts';
 
@@ -120,7 +121,7 @@ export class KeepAlive {
       this.forget(connection);
       return;
     }
-    connection.idleSince = performance.now();
+    connection.idleSince = turnNow();
     this.#idle.add(connection);
     this.#toucher ??= setInterval(() => this.#touch(), TOUCH_INTERVAL_MS).unref();
   }

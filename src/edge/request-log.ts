@@ -1,3 +1,4 @@
+import { turnNow } from '../lib/turn-clock.ts';
 import type { AccessLog } from '../log/access-log.ts';
 import type { IncomingRequest } from '../proxy/incoming-request.ts';
 import type { LocalAnswer } from '../proxy/local-answer.ts';
@@ -38,7 +39,7 @@ export class RequestLog {
 
   /** Milliseconds; always 0 when no request is ever logged. */
   now(): number {
-    return this.#log === undefined ? 0 : performance.now();
+    return this.#log === undefined ? 0 : turnNow();
   }
 
   onAnswer(request: LoggedRequest, answer: AnswerRecord): void {

@@ -1,4 +1,5 @@
 import type { Config } from '../config/config.ts';
+import { turnDate } from '../lib/turn-clock.ts';
 import { type ClientSource, createClientIp } from './client-ip.ts';
 import { createErrorAnswer, type ErrorAnswer } from './error-answer.ts';
 import type { ErrorPages } from './error-pages.ts';
@@ -44,7 +45,7 @@ export { requestFraming };
 export function createPipeline(config: Config, state: PipelineState, pages: ErrorPages): Pipeline {
   const errorAnswer = createErrorAnswer(pages);
   const redirect = createRedirect(config);
-  const forwardedLines = createForwardedHeaders(config, Date.now);
+  const forwardedLines = createForwardedHeaders(config, turnDate);
   const hsts = createHsts(config.hsts);
   const clientIp = createClientIp(config.trustProxy);
   const { healthPath, maxHeaderBytes } = config;

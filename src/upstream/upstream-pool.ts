@@ -1,4 +1,5 @@
 import { UwsrpError } from '../lib/errors.ts';
+import { turnNow } from '../lib/turn-clock.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
 import type { UpstreamExchange } from './exchange.ts';
 import { type ConnectionOwner, UpstreamConnection } from './upstream-connection.ts';
@@ -18,7 +19,7 @@ export interface UpstreamPoolOptions {
    * close would be lost.
    */
   readonly idleTimeoutMs?: number;
-  /** The clock, in milliseconds. Default `performance.now`. */
+  /** The clock, in milliseconds. Default `turnNow`. */
   readonly now?: () => number;
 }
 
@@ -49,7 +50,8 @@ export class UpstreamPool implements ConnectionOwner {
   readonly #maxUploads: number;
   readonly #sweepIntervalMs: number;
   readonly #idle: UpstreamConnection[] = [];
-  readonly #inUse = new Set<UpstreamConnection>();
+  /** All there are, idle or not: a set that changes with each request would cost more than all else here. */
+  readonly #connections = new Set<UpstreamConnection>();
   /** Exchanges that wait, in order, with the time at which they give up. */
   readonly #waiting = new Map<UpstreamExchange, number>();
   /** The same for those whose request is still arriving. */
@@ -69,7 +71,7 @@ export class UpstreamPool implements ConnectionOwner {
       responseTimeoutMs: 0,
       queueTimeoutMs: 30_000,
       idleTimeoutMs: 4000,
-      now: () => performance.now(),
+      now: turnNow,
       ...options,
     };
     const { maxConnections, queueTimeoutMs, responseTimeoutMs } = this.#options;
@@ -85,7 +87,7 @@ export class UpstreamPool implements ConnectionOwner {
 
   get counters(): PoolCounters {
     return {
-      inUse: this.#inUse.size,
+      inUse: this.#connections.size - this.#idle.length,
       idle: this.#idle.length,
       waiting: this.#waiting.size + this.#waitingUploads.size,
     };
@@ -136,7 +138,7 @@ export class UpstreamPool implements ConnectionOwner {
     this.#waiting.clear();
     this.#waitingUploads.clear();
     for (const exchange of waiting) exchange.onFailure(closedError());
-    for (const connection of [...this.#idle, ...this.#inUse]) connection.fail(closedError());
+    for (const connection of [...this.#connections]) connection.fail(closedError());
   }
 
   onUploadStart(): void {
@@ -161,7 +163,6 @@ export class UpstreamPool implements ConnectionOwner {
       connection.send(next);
       return;
     }
-    this.#inUse.delete(connection);
     const announcedMs = connection.keepAliveTimeout * 1000;
     // A second less than the app announces: our request must be there before its timer is.
     connection.idleLimitMs =
@@ -177,10 +178,9 @@ export class UpstreamPool implements ConnectionOwner {
   }
 
   onClosed(connection: UpstreamConnection, exchange: UpstreamExchange | undefined, error: UwsrpError): void {
-    if (!this.#inUse.delete(connection)) {
-      const index = this.#idle.indexOf(connection);
-      if (index !== -1) this.#idle.splice(index, 1);
-    }
+    this.#connections.delete(connection);
+    const index = this.#idle.indexOf(connection);
+    if (index !== -1) this.#idle.splice(index, 1);
     if (connection === this.#probe) this.#probe = undefined;
     if (error.code === 'UPSTREAM_REFUSED') this.#lastConnectSucceeded = false;
     if (exchange !== undefined) {
@@ -198,18 +198,15 @@ export class UpstreamPool implements ConnectionOwner {
     for (;;) {
       const connection = this.#idle.pop();
       if (connection === undefined) return undefined;
-      if (now - connection.idleSince < connection.idleLimitMs) {
-        this.#inUse.add(connection);
-        return connection;
-      }
+      if (now - connection.idleSince < connection.idleLimitMs) return connection;
       connection.abandon();
     }
   }
 
   #open(): UpstreamConnection | undefined {
-    if (this.#isClosed || this.#inUse.size + this.#idle.length >= this.#options.maxConnections) return undefined;
+    if (this.#isClosed || this.#connections.size >= this.#options.maxConnections) return undefined;
     const connection = new UpstreamConnection(this, this.#options);
-    this.#inUse.add(connection);
+    this.#connections.add(connection);
     return connection;
   }
 
@@ -251,10 +248,11 @@ export class UpstreamPool implements ConnectionOwner {
     this.#failOverdue(this.#waiting, now);
     this.#failOverdue(this.#waitingUploads, now);
     const { responseTimeoutMs } = this.#options;
-    if (responseTimeoutMs > 0) for (const connection of this.#inUse) connection.checkResponse(now, responseTimeoutMs);
+    if (responseTimeoutMs > 0)
+      for (const connection of this.#connections) connection.checkResponse(now, responseTimeoutMs);
 
     if (this.#idle.length > 0 || this.#waiting.size > 0 || this.#waitingUploads.size > 0) return;
-    if (responseTimeoutMs > 0 && this.#inUse.size > 0) return;
+    if (responseTimeoutMs > 0 && this.#connections.size > 0) return;
     clearInterval(this.#sweeper);
     this.#sweeper = undefined;
   }
