@@ -1,3 +1,4 @@
+import { atTurnEnd, type TurnEndTask } from '../lib/turn-end.ts';
 import type { ResponseHead } from '../upstream/response-head.ts';
 import type { ResponseSink } from '../upstream/response-parser.ts';
 import { SMALL_BODY_BYTES, writeChunks } from './chunked-body.ts';
@@ -36,6 +37,15 @@ export interface ResponseRelayOwner {
  */
 const MAX_WHOLE_BYTES = 16 * 1024;
 
+/** A small answer that came whole is copied, and written together with others when the turn of the event loop ends. */
+const MAX_DELAYED_BYTES = 4 * 1024;
+
+const NOTHING: Buffer[] = [];
+
+// The relay that is writing in a cork: a function of each relay's own would be one more object for each request.
+let corked: ResponseRelay;
+const writeCorked = () => corked.writeFirst();
+
 /** How long an event stream without an event waits before its head is sent on with a comment. */
 const EVENT_STREAM_HEAD_DELAY_MS = 100;
 
@@ -44,7 +54,7 @@ const EVENT_STREAM_HEAD_DELAY_MS = 100;
  * where it is not, and the app is held back while the client is slow, so that at most one read of the app's bytes
  * waits in memory.
  */
-export class ResponseRelay implements ResponseSink, SlowReader {
+export class ResponseRelay implements ResponseSink, SlowReader, TurnEndTask {
   /** `head`: nothing is written yet; `body`: the head is out; `done`: ended, aborted or cut. */
   state: 'head' | 'body' | 'done' = 'head';
   /** Final status that the client gets; 0 until the app answered. */
@@ -64,7 +74,7 @@ export class ResponseRelay implements ResponseSink, SlowReader {
   #isBlocked = false;
   #hasWritableHandler = false;
   /** What is still to be written, once it is: views of the current read, which die with it, or our copy. */
-  #chunks: Buffer[] = [];
+  #chunks: Buffer[] = NOTHING;
   #eventStreamTimer: NodeJS.Timeout | undefined;
 
   constructor(res: HttpResponse, owner: ResponseRelayOwner) {
@@ -86,14 +96,25 @@ export class ResponseRelay implements ResponseSink, SlowReader {
 
   onBody(chunk: Buffer): void {
     this.bodyBytes += chunk.length;
-    this.#chunks.push(chunk);
+    if (this.#chunks === NOTHING) this.#chunks = [chunk];
+    else this.#chunks.push(chunk);
   }
 
   onEnd(): void {
     this.#isEnded = true;
     // Nothing more comes from it for us: to hold it back would hold back somebody else's answer.
     this.#source = undefined;
-    this.#write();
+    if (this.state === 'head' && (this.#isBodiless || (this.#isSmall() && this.bodyBytes <= MAX_DELAYED_BYTES))) {
+      this.keepChunks();
+      atTurnEnd(this);
+    } else {
+      this.#write();
+    }
+  }
+
+  /** A small answer, the whole of it, is due. */
+  onTurnEnd(): void {
+    if (this.state === 'head') this.#write();
   }
 
   /** The read is over: what came in it is written now, since its memory is used again. */
@@ -106,7 +127,8 @@ export class ResponseRelay implements ResponseSink, SlowReader {
 
   /** Keeps what came in this read, for when it can be written. */
   keepChunks(): void {
-    if (this.#chunks.length > 0) this.#chunks = [Buffer.concat(this.#chunks)];
+    if (this.#chunks.length === 1) this.#chunks[0] = Buffer.from(this.#chunks[0]!);
+    else if (this.#chunks.length > 1) this.#chunks = [Buffer.concat(this.#chunks)];
   }
 
   /** The response cannot be completed: cuts the client's connection, so that it never looks complete. */
@@ -119,8 +141,8 @@ export class ResponseRelay implements ResponseSink, SlowReader {
   /** The client is gone, or somebody else answers: touches the response no more. */
   abandon(): void {
     this.state = 'done';
-    this.#chunks.length = 0;
-    slowReaders.delete(this);
+    this.#chunks = NOTHING;
+    if (this.#hasWritableHandler) slowReaders.delete(this);
     clearTimeout(this.#eventStreamTimer);
   }
 
@@ -137,14 +159,15 @@ export class ResponseRelay implements ResponseSink, SlowReader {
 
   #write(): void {
     if (this.state === 'head') {
-      this.#res.cork(this.#writeFirst);
+      corked = this;
+      this.#res.cork(writeCorked);
       if (this.#chunks.length === 0) return;
     }
     if (this.state === 'body') this.#writeBody();
   }
 
-  /** The head, and behind it what may be in the same cork. */
-  readonly #writeFirst = (): void => {
+  /** The head, and behind it what may be in the same cork. For `writeCorked` only. */
+  writeFirst(): void {
     this.#writeHead(this.#isEnded);
     if (this.#isBodiless || (this.#isEnded && this.#isSmall())) {
       if (this.#isBodiless) this.#res.endWithoutBody();
@@ -153,7 +176,7 @@ export class ResponseRelay implements ResponseSink, SlowReader {
     } else if (this.#contentLength >= 0 || this.bodyBytes <= SMALL_BODY_BYTES) {
       this.#writeBody();
     }
-  };
+  }
 
   #isSmall(): boolean {
     return this.#chunks.length <= 1 && this.#contentLength >= 0 && this.#contentLength <= MAX_WHOLE_BYTES;
@@ -253,7 +276,7 @@ export class ResponseRelay implements ResponseSink, SlowReader {
     this.#eventStreamTimer ??= setTimeout(() => {
       if (this.state !== 'head') return;
       // uWebSockets.js cannot send a chunked head alone; a comment line is nothing to an EventSource.
-      this.#chunks.push(Buffer.from(':\n\n'));
+      this.#chunks = [Buffer.from(':\n\n')];
       this.#write();
     }, EVENT_STREAM_HEAD_DELAY_MS);
   }
