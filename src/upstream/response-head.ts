@@ -57,6 +57,9 @@ const VERSION = Buffer.from('HTTP/1.', 'latin1');
 const LEAST_STATUS_LINE = 14;
 const MAX_LENGTH_DIGITS = 16;
 
+/** Where each line that is left out begins and ends, of the head that is being read. */
+const dropped: number[] = [];
+
 /**
  * Reads the response head that begins at `start` of `buffer`, whose bytes end at `end`: one pass, byte by byte, in which
  * every byte is proven before anything is made of it. Fills `head` and returns the position behind the blank line, or
@@ -81,8 +84,7 @@ export function parseResponseHead(buffer: Buffer, start: number, end: number, he
   let isEncoded = false;
   let hasTransferEncoding = false;
   let kinds = 1;
-  let kept = '';
-  let runStart = fieldsStart;
+  let droppedCount = 0;
   let position = fieldsStart;
   for (;;) {
     const line = position;
@@ -129,6 +131,11 @@ export function parseResponseHead(buffer: Buffer, start: number, end: number, he
       case 10:
         if (isName(buffer, line, 'connection')) {
           isKept = false;
+          // As nearly all apps write it.
+          if (isName(buffer, colon + 2, 'keep-alive') && colon + 12 === lineEnd && buffer[colon + 1] === BLANK) {
+            head.keepAlive = true;
+            break;
+          }
           for (const option of buffer
             .toString('latin1', colon + 1, lineEnd)
             .toLowerCase()
@@ -182,12 +189,12 @@ export function parseResponseHead(buffer: Buffer, start: number, end: number, he
         break;
     }
     if (!isKept) {
-      if (line > runStart) kept += buffer.toString('latin1', runStart, line);
-      runStart = position;
+      dropped[droppedCount] = line;
+      dropped[droppedCount + 1] = position;
+      droppedCount += 2;
     }
   }
-  const behindFields = position - 2;
-  if (behindFields > runStart) kept += buffer.toString('latin1', runStart, behindFields);
+  let kept = keptLines(buffer, fieldsStart, position - 2, droppedCount);
   head.isAscii = kinds === 1;
 
   // RFC 9112 section 9.3: close goes before keep-alive, wherever each stands.
@@ -216,6 +223,23 @@ export function parseResponseHead(buffer: Buffer, start: number, end: number, he
   if (isEncoded) head.isEventStream = false;
   head.fields = kept === '' ? kept : kept.slice(0, -2);
   return position;
+}
+
+/**
+ * The text of the lines between `start` and `end`, less those in `dropped`. Made of one call for all the bytes: each
+ * further one would cost more than the bytes that it leaves out.
+ */
+function keptLines(buffer: Buffer, start: number, end: number, droppedCount: number): string {
+  if (start === end) return '';
+  const text = buffer.toString('latin1', start, end);
+  let kept = '';
+  let runStart = start;
+  for (let i = 0; i < droppedCount; i += 2) {
+    const line = dropped[i]!;
+    if (line > runStart) kept += text.slice(runStart - start, line - start);
+    runStart = dropped[i + 1]!;
+  }
+  return end > runStart ? kept + text.slice(runStart - start) : kept;
 }
 
 /** `HTTP-version SP status-code [ SP reason-phrase ] CRLF` (RFC 9112 section 4); garbage is refused at its first byte. */
