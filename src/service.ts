@@ -98,7 +98,7 @@ async function serve(options: ServiceOptions, supervisor: Supervisor, stop: Abor
       },
       `listening on port ${port}`,
     );
-    await Promise.race([aborted(stop), supervisor.leaderEnded]);
+    await Promise.race([aborted(stop), supervisor.leaderEnded, ...(native === undefined ? [] : [native.failed])]);
     return await stopInOrder(options, { edge, supervisor, native }, stop);
   } catch (error) {
     await supervisor.end();

@@ -1,6 +1,7 @@
 import type uWS from 'uWebSockets.js';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
+import { UwsrpError } from '../lib/errors.ts';
 import { loadModule } from './load-module.ts';
 import { NativeRoutes } from './native-routes.ts';
 import { PublishEndpoint } from './publish-endpoint.ts';
@@ -19,9 +20,17 @@ export class Native {
   readonly #stop = new AbortController();
   readonly #publisher = new Publisher(this.routes);
   #endpoint: PublishEndpoint | undefined;
+  /** Rejects with an error that nothing caught: of a timer of the module, say. Then the proxy is to end in order. */
+  readonly failed: Promise<never>;
+  #fail!: (error: unknown) => void;
 
   private constructor(options: NativeOptions) {
     this.#options = options;
+    this.failed = new Promise((_, reject) => {
+      this.#fail = (error) => reject(uncaught(error));
+    });
+    this.failed.catch(() => {});
+    process.on('uncaughtException', this.#fail);
   }
 
   /**
@@ -50,6 +59,7 @@ export class Native {
   /** Nobody can publish any more. */
   close(): void {
     this.#endpoint!.close();
+    process.off('uncaughtException', this.#fail);
   }
 
   async #load(path: string): Promise<void> {
@@ -69,4 +79,9 @@ export class Native {
     });
     log.info({ routes: this.routes.routes.length }, `loaded ${path}`);
   }
+}
+
+function uncaught(error: unknown): UwsrpError {
+  const what = error instanceof Error ? error.stack : String(error);
+  return new UwsrpError('INTERNAL', `an error outside of a handler, most likely in UWSRP_WS_MODULE: ${what}`);
 }

@@ -106,6 +106,23 @@ test('errors in WebSocket handlers are logged and end nothing', async (t) => {
   assert.equal((await request(uwsrp.port)).text, 'http');
 });
 
+for (const [what, source] of Object.entries({
+  'an error in a timer': "setTimeout(() => { throw new Error('of nobody'); }, 50);",
+  'a rejection that nobody handles': "setTimeout(() => void Promise.reject(new Error('of nobody')), 50);",
+})) {
+  test(`${what} of the module ends uwsrp and the command in order`, async (t) => {
+    const path = moduleFile(t, `export default () => { ${source} }`);
+    const uwsrp = spawnUwsrp(t, { args: ['node', 'apps/node-http.js'], env: { UWSRP_WS_MODULE: path } });
+    assert.deepEqual(await uwsrp.exited, { code: 70, signal: null });
+    const fatal = uwsrp.logs().find(({ level }) => level === 'fatal');
+    assert.match(
+      fatal!.msg!,
+      /an error outside of a handler, most likely in UWSRP_WS_MODULE: Error: of nobody\n {4}at/,
+    );
+    assert.deepEqual(uwsrp.otherProcesses(), []);
+  });
+}
+
 const BROKEN: Record<string, { readonly name?: string; readonly source: string; readonly says: RegExp }> = {
   'a syntax error': {
     source: 'export default function (app) {\n  app.get(;\n}',

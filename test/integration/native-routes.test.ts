@@ -72,6 +72,14 @@ test('native HTTP routes for every path leave WebSockets to the app', async (t) 
   });
 });
 
+test('a path is matched as it was sent', async (t) => {
+  const { uwsrp } = await startNative(t, `${PATTERNS} http('any', '/chat');`);
+  for (const path of ['/Chat', '/chat/', '/%63hat', '//chat', '/x/../chat', '/chat;x']) {
+    assert.equal((await request(uwsrp.port, { path })).text, 'http', path);
+  }
+  assert.equal((await request(uwsrp.port, { path: '/chat?x' })).text, 'any /chat');
+});
+
 test('a slow app still holds back a client that passed native HTTP routes', async (t) => {
   const body = `${PATTERNS} http('any', '/*', '/chat'); http('get', '/*', '/chat'); ws('/native');`;
   // Two of the largest messages, but no less than 4 MiB, may wait in the proxy; then it gives up.
