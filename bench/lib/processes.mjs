@@ -1,24 +1,53 @@
 // CPU and memory of processes as the kernel counts them, and their place on the cores.
 import { spawnSync } from 'node:child_process';
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 
 const TICKS_PER_SECOND = 100;
 
-/** User and system time of one process with all its threads, in microseconds. */
-export function cpuMicros(pid) {
-  const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
-    .replace(/^.*\) /s, '')
-    .split(' ');
-  return ((Number(fields[11]) + Number(fields[12])) * 1e6) / TICKS_PER_SECOND;
+/** User and system time of the processes with all their threads, in microseconds. */
+export function cpuMicros(pids) {
+  let ticks = 0;
+  for (const pid of pids) {
+    const fields = readFileSync(`/proc/${pid}/stat`, 'utf8')
+      .replace(/^.*\) /s, '')
+      .split(' ');
+    ticks += Number(fields[11]) + Number(fields[12]);
+  }
+  return (ticks * 1e6) / TICKS_PER_SECOND;
 }
 
-/** Binds a process with all its threads to one core. */
-export function pin(pid, core) {
-  spawnSync('taskset', ['-a', '-p', '-c', String(core), String(pid)]);
+/** Resident memory of the processes together, in bytes. */
+export function residentBytes(pids) {
+  let kilobytes = 0;
+  for (const pid of pids) kilobytes += Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
+  return kilobytes * 1024;
 }
 
-export function median(values) {
-  const sorted = [...values].sort((a, b) => a - b);
-  const middle = sorted.length >> 1;
-  return sorted.length % 2 === 1 ? sorted[middle] : (sorted[middle - 1] + sorted[middle]) / 2;
+/** Calls `work` and gives back the highest resident memory seen meanwhile, in bytes, beside its result. */
+export async function withPeak(pids, work) {
+  let peak = residentBytes(pids);
+  const look = () => {
+    peak = Math.max(peak, residentBytes(pids));
+  };
+  const timer = setInterval(look, 20);
+  try {
+    const result = await work();
+    look();
+    return { result, peak };
+  } finally {
+    clearInterval(timer);
+  }
+}
+
+/** Process ids of the children of a process, in the order they were made. */
+export function childrenOf(pid) {
+  return readdirSync(`/proc/${pid}/task`).flatMap((task) =>
+    readFileSync(`/proc/${pid}/task/${task}/children`, 'utf8').split(' ').filter(Boolean).map(Number),
+  );
+}
+
+/** Binds a process with all its threads to cores, named as taskset does. */
+export function pin(pid, cores) {
+  const { status, stderr } = spawnSync('taskset', ['-a', '-p', '-c', cores, String(pid)], { encoding: 'utf8' });
+  if (status !== 0) throw new Error(`taskset: ${stderr}`);
 }

@@ -1,0 +1,9 @@
+import { startNodePeer } from '../lib/node-peer.mjs';
+import { installedVersion } from '../lib/versions.mjs';
+
+export const httpProxy = {
+  name: 'http-proxy',
+  cannot: {},
+  version: () => installedVersion('http-proxy'),
+  start: (options) => startNodePeer('http-proxy', options),
+};

@@ -1,0 +1,24 @@
+// What is measured, in the order of the table. A scenario has a `name`, a `title`, its `metrics` and
+// `round(proxy, run)`, which resolves with a value for each metric's key. `startApp()` starts what is behind the
+// proxies, `needs` says what a peer must be able to do. `proxy` has `port`, `pids`, `app` and `idleBytes` (its memory
+// before the first load), `run` has `seconds` and what the run was told.
+import { boot } from './boot.mjs';
+import { eventStream, websocketBroadcast } from './broadcast.mjs';
+import { connectionClose } from './connection-close.mjs';
+import { headers } from './headers.mjs';
+import { idleConnections, idleWebSockets } from './idle.mjs';
+import { imageSize } from './image-size.mjs';
+import { jsonAnswers } from './json.mjs';
+import { post } from './post.mjs';
+import { slowReaders } from './slow-readers.mjs';
+import { smallGets } from './small-get.mjs';
+import { download, upload } from './transfers.mjs';
+import { unixSocket } from './unix-socket.mjs';
+import { websocketEchoes } from './websocket-echo.mjs';
+
+export const SCENARIOS = [
+  ...[...smallGets, unixSocket, headers, ...jsonAnswers, post, connectionClose],
+  ...[download, upload, slowReaders, eventStream],
+  ...[...websocketEchoes, websocketBroadcast],
+  ...[idleConnections, idleWebSockets, boot, imageSize],
+];
