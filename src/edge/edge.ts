@@ -71,7 +71,6 @@ export class Edge implements ExchangeHost, GateHost {
     this.log = options.log;
     this.pipeline = options.pipeline;
     this.pool = options.pool;
-    this.reader = new RequestReader(options.pipeline, options.config.clientIpHeader);
     this.requestLog = new RequestLog(AccessLog.create(options.config.accessLog, options.log), options.pipeline);
     this.#uploads = new UploadWatch(options.config);
     this.#app = uWS.App();
@@ -81,6 +80,7 @@ export class Edge implements ExchangeHost, GateHost {
       const limits = { timeoutMs: config.keepAliveTimeoutMs, maxConnections: config.keepAliveMax };
       this.#keepAlive = new KeepAlive(this.#app, limits);
     }
+    this.reader = new RequestReader(options.pipeline, config.clientIpHeader, this.#keepAlive?.peers);
     this.#gate = new WebSocketGate(this);
     this.#webSockets = new WebSocketRelays(this.#gate, webSocketOptions(config));
     this.#native = new NativeHandlers({ host: this, relays: this.#webSockets, keepAlive: this.#keepAlive, config });
@@ -164,8 +164,8 @@ export class Edge implements ExchangeHost, GateHost {
     return this.pool.target;
   }
 
-  forgetConnection(res: HttpResponse, peer: string): void {
-    const kept = this.#keepAlive?.onRequest(res, peer);
+  forgetConnection(): void {
+    const kept = this.#keepAlive?.onRequest(this.reader);
     if (kept !== undefined) this.#keepAlive!.forget(kept);
   }
 
@@ -216,7 +216,7 @@ export class Edge implements ExchangeHost, GateHost {
     const isHeadRequest = reader.method === 'HEAD';
     const wantsClose = parseConnection(reader.connection).close;
 
-    const kept = this.#keepAlive?.onRequest(res, reader.peer);
+    const kept = this.#keepAlive?.onRequest(reader);
     const hasBody = framing.kind === 'chunked' || (framing.kind === 'length' && framing.length > 0);
 
     const requestId = pipeline.requestId(reader);

@@ -1,7 +1,8 @@
 import type { Config, Platform } from '../config/config.ts';
 import { turnNow } from '../lib/turn-clock.ts';
 import { createPeerAddress } from './peer-address.ts';
-import { type HttpResponse, isNewerBuild, type TemplatedApp } from './uws.ts';
+import { PortPeers } from './port-peers.ts';
+import { type HasRemotePort, type HttpResponse, isNewerBuild, type TemplatedApp } from './uws.ts';
 
 export interface KeepAliveOptions {
   /** Milliseconds an idle client connection is kept (`UWSRP_KEEP_ALIVE_TIMEOUT`). */
@@ -44,8 +45,7 @@ export function keepAlivePolicy(
   };
 }
 
-/** The newer build's response objects tell the peer's port; the types of the package do not know it. */
-type Socket = HttpResponse & { getRemotePort(): number };
+type Socket = HttpResponse & HasRemotePort;
 
 /** A client connection that is open. */
 interface Connection {
@@ -53,6 +53,8 @@ interface Connection {
   readonly peer: string;
   readonly port: number;
   idleSince: number;
+  /** Its place among the idle ones; -1 while it is not one of them. */
+  idleIndex: number;
 }
 
 /** A connection between requests: handed back when the next answer is complete. */
@@ -81,11 +83,13 @@ const OWN_IDLE_MS = 10_000;
  */
 export class KeepAlive {
   readonly #options: KeepAliveOptions;
+  /** Who is behind which port. */
+  readonly peers = new PortPeers();
   readonly #peerAddress = createPeerAddress();
   /** By port, which nearly always names one connection; those of further peers on the same port are chained by key. */
   readonly #open = new Map<number, Connection[]>();
-  /** In the order in which they became idle. */
-  readonly #idle = new Set<Connection>();
+  /** Each at its `idleIndex`: a set would grow and shrink with each request. */
+  readonly #idle: Connection[] = [];
   #toucher: NodeJS.Timeout | undefined;
   #isStopped = false;
 
@@ -105,13 +109,15 @@ export class KeepAlive {
 
   /** No further connection can be kept: one more answer should close its own. */
   get isFull(): boolean {
-    return this.#idle.size >= this.#options.maxConnections;
+    return this.#idle.length >= this.#options.maxConnections;
   }
 
   /** A request begins: its connection is not idle any more. Undefined when the connection is not known. */
-  onRequest(res: HttpResponse, peer: string): KeptConnection | undefined {
-    const connection = this.#open.get((res as Socket).getRemotePort())?.find((each) => each.peer === peer);
-    if (connection !== undefined) this.#idle.delete(connection);
+  onRequest({ port, peer }: Pick<Connection, 'port' | 'peer'>): KeptConnection | undefined {
+    const known = this.#open.get(port);
+    if (known === undefined) return undefined;
+    const connection = known[0]!.peer === peer ? known[0]! : known.find((each) => each.peer === peer);
+    if (connection !== undefined) this.#leaveIdle(connection);
     return connection;
   }
 
@@ -122,13 +128,13 @@ export class KeepAlive {
       return;
     }
     connection.idleSince = turnNow();
-    this.#idle.add(connection);
+    if (connection.idleIndex === -1) connection.idleIndex = this.#idle.push(connection) - 1;
     this.#toucher ??= setInterval(() => this.#touch(), TOUCH_INTERVAL_MS).unref();
   }
 
   /** The connection closes, is upgraded, or is in a state that nobody knows. */
   forget(connection: KeptConnection): void {
-    this.#idle.delete(connection);
+    this.#leaveIdle(connection);
     const others = this.#open.get(connection.port)?.filter((each) => each !== connection) ?? [];
     if (others.length > 0) this.#open.set(connection.port, others);
     else this.#open.delete(connection.port);
@@ -138,13 +144,25 @@ export class KeepAlive {
   stop(): void {
     this.#isStopped = true;
     clearInterval(this.#toucher);
-    this.#idle.clear();
+    for (const connection of this.#idle.splice(0)) connection.idleIndex = -1;
     this.#open.clear();
   }
 
+  #leaveIdle(connection: Connection): void {
+    const { idleIndex } = connection;
+    if (idleIndex === -1) return;
+    connection.idleIndex = -1;
+    const last = this.#idle.pop()!;
+    if (last === connection) return;
+    this.#idle[idleIndex] = last;
+    last.idleIndex = idleIndex;
+  }
+
   #onOpen(socket: Socket): void {
+    const [port, peer] = [socket.getRemotePort(), this.#peerAddress(socket)];
+    this.peers.onOpen(port, peer);
     if (this.#isStopped) return;
-    const connection = { socket, peer: this.#peerAddress(socket), port: socket.getRemotePort(), idleSince: 0 };
+    const connection = { socket, peer, port, idleSince: 0, idleIndex: -1 };
     const others = this.#open.get(connection.port)?.filter((each) => each.peer !== connection.peer) ?? [];
     this.#open.set(connection.port, [...others, connection]);
   }
@@ -160,7 +178,8 @@ export class KeepAlive {
 
   #touch(): void {
     const keepUntil = performance.now() - this.#options.timeoutMs + OWN_IDLE_MS;
-    for (const connection of this.#idle) {
+    for (let i = this.#idle.length - 1; i >= 0; i -= 1) {
+      const connection = this.#idle[i]!;
       // From here on uWebSockets.js's own timer runs out.
       if (connection.idleSince < keepUntil) {
         this.forget(connection);
@@ -169,7 +188,7 @@ export class KeepAlive {
       connection.socket.pause();
       connection.socket.resume();
     }
-    if (this.#idle.size > 0) return;
+    if (this.#idle.length > 0) return;
     clearInterval(this.#toucher);
     this.#toucher = undefined;
   }

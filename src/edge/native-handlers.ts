@@ -134,7 +134,7 @@ export class NativeHandlers {
     if (pipeline.answer(reader, framing, requestId) !== undefined) return false;
 
     const isUpgrade = name.startsWith('ws ');
-    const kept = keepAlive?.onRequest(res, reader.peer);
+    const kept = keepAlive?.onRequest(reader);
     // Nobody may touch a connection any more that becomes a WebSocket.
     if (isUpgrade && kept !== undefined) keepAlive!.forget(kept);
     const hasBody = framing.kind === 'chunked' || (framing.kind === 'length' && framing.length > 0);

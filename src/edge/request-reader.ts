@@ -2,7 +2,8 @@ import type { IncomingRequest } from '../proxy/incoming-request.ts';
 import type { Pipeline } from '../proxy/pipeline.ts';
 import { parseRequestTarget } from '../proxy/request-target.ts';
 import { createPeerAddress } from './peer-address.ts';
-import type { HttpRequest, HttpResponse } from './uws.ts';
+import type { PortPeers } from './port-peers.ts';
+import type { HasRemotePort, HttpRequest, HttpResponse } from './uws.ts';
 
 const PLAIN_TEXT = /^[\t\x20-\x7e]*$/;
 const LATIN1_TEXT = /^[\t\x20-\x7e\x80-\xff]*$/;
@@ -17,6 +18,8 @@ export class RequestReader implements IncomingRequest {
   query: string | undefined;
   host = '';
   peer = '';
+  /** The peer's port; 0 where uWebSockets.js does not tell it. */
+  port = 0;
   readonly isTls = false;
   isTrusted = false;
   hostCount = 0;
@@ -48,21 +51,23 @@ export class RequestReader implements IncomingRequest {
 
   readonly #pipeline: Pipeline;
   readonly #clientIpHeader: string | undefined;
+  readonly #portPeers: PortPeers | undefined;
   readonly #peerAddress = createPeerAddress();
   #req: HttpRequest | undefined;
   /** Names whose first value's bytes were asked for already. */
   readonly #exactNames = new Set<string>();
 
-  constructor(pipeline: Pipeline, clientIpHeader: string | undefined) {
+  constructor(pipeline: Pipeline, clientIpHeader: string | undefined, portPeers: PortPeers | undefined) {
     this.#pipeline = pipeline;
     this.#clientIpHeader = clientIpHeader;
+    this.#portPeers = portPeers;
   }
 
   read(res: HttpResponse, req: HttpRequest): void {
     this.method = req.getCaseSensitiveMethod();
     this.path = req.getUrl();
     this.query = req.getQuery();
-    this.peer = this.#peerAddress(res);
+    this.peer = this.#readPeer(res);
     this.isTrusted = this.#pipeline.isTrusted(this.peer);
     this.host = '';
     this.hostCount = 0;
@@ -90,9 +95,16 @@ export class RequestReader implements IncomingRequest {
     this.#req = req;
     req.forEach(this.#onField);
     this.#req = undefined;
-    if (this.path.charCodeAt(0) !== 0x2f || !PLAIN_TEXT.test(this.path) || !PLAIN_TEXT.test(this.query ?? '')) {
-      this.#readUnusualTarget();
-    }
+    const { path, query } = this;
+    const isPlain =
+      path.charCodeAt(0) === 0x2f && PLAIN_TEXT.test(path) && (query === undefined || PLAIN_TEXT.test(query));
+    if (!isPlain) this.#readUnusualTarget();
+  }
+
+  #readPeer(res: HttpResponse): string {
+    if (this.#portPeers === undefined) return this.#peerAddress(res);
+    this.port = (res as HttpResponse & HasRemotePort).getRemotePort();
+    return this.#portPeers.peerOf(this.port) ?? this.#peerAddress(res);
   }
 
   readonly #onField = (name: string, text: string): void => {

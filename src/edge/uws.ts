@@ -17,6 +17,11 @@ export function isNewerBuild(app: TemplatedApp): boolean {
   return 'addChildAppDescriptor' in app;
 }
 
+/** What the response objects of the newer build have; the types of the package do not know it. */
+export interface HasRemotePort {
+  getRemotePort(): number;
+}
+
 export type ListenSocket = uWS.us_listen_socket;
 
 /** What the package's types leave out. */

@@ -21,7 +21,7 @@ export interface GateHost {
   readonly closesConnections: boolean;
   target(): UpstreamTarget;
   /** Nobody may touch the client's connection any more as an idle HTTP one. */
-  forgetConnection(res: HttpResponse, peer: string): void;
+  forgetConnection(): void;
   /** Answers a request in its handler, as the last on its connection. */
   answerLast(res: HttpResponse, answer: LocalAnswer, isHeadRequest: boolean): void;
   /** An answer begins that a stop must wait for; `onAnswered` ends it. */
@@ -60,7 +60,7 @@ export class WebSocketGate implements WebSocketRelayDependencies {
     const { reader, pipeline, requestLog } = this.#host;
     const startedAt = requestLog.now();
     reader.read(res, req);
-    this.#host.forgetConnection(res, reader.peer);
+    this.#host.forgetConnection();
     const framing = requestFraming(reader.contentLength, reader.transferEncoding);
     const requestId = pipeline.requestId(reader);
     const request = loggedRequest(reader, requestId, startedAt);
@@ -95,7 +95,7 @@ export class WebSocketGate implements WebSocketRelayDependencies {
     const { reader, pipeline, requestLog } = this.#host;
     const startedAt = requestLog.now();
     reader.read(res, req);
-    this.#host.forgetConnection(res, reader.peer);
+    this.#host.forgetConnection();
     const requestId = pipeline.requestId(reader);
     const answer = pipeline.errorAnswer(code, reader.accept, requestId);
     const failure = { code, message: 'a WebSocket handshake that is not valid' };
