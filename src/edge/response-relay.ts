@@ -193,9 +193,11 @@ export class ResponseRelay implements ResponseSink, SlowReader, TurnEndTask {
 
     // All lines in one call: uWebSockets.js writes name, colon, blank and value as they are, and the head was proven.
     const requestId = this.#owner.requestId(head);
-    let { fields } = head;
-    if (requestId !== undefined) fields += `${fields === '' ? '' : '\r\n'}X-Request-Id: ${requestId}`;
-    if (fields !== '') {
+    const { fields } = head;
+    if (requestId !== undefined) {
+      const value = fields === '' ? requestId : `${requestId}\r\n${fields}`;
+      res.writeHeader('X-Request-Id', head.isAscii ? value : latin1(value));
+    } else if (fields !== '') {
       const colon = fields.indexOf(':');
       const value = fields.slice(fields.charCodeAt(colon + 1) === 0x20 ? colon + 2 : colon + 1);
       res.writeHeader(fields.slice(0, colon), head.isAscii ? value : latin1(value));

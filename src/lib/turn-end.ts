@@ -5,7 +5,6 @@ export interface TurnEndTask {
 }
 
 let tasks: TurnEndTask[] = [];
-let spare: TurnEndTask[] = [];
 
 /**
  * Calls the task once, when all sockets that were readable in this turn have been read, in the order of the calls; what
@@ -18,8 +17,6 @@ export function atTurnEnd(task: TurnEndTask): void {
 
 function runTasks(): void {
   const due = tasks;
-  tasks = spare;
+  tasks = [];
   for (const task of due) task.onTurnEnd();
-  due.length = 0;
-  spare = due;
 }

@@ -10,6 +10,7 @@ export interface Refusal {
 }
 
 const COMMON_METHODS = new Set(['GET', 'HEAD', 'POST', 'PUT', 'PATCH', 'DELETE', 'OPTIONS']);
+const SLASH = 0x2f;
 const METHOD = /^[!#$%&'*+\-.^_`|~0-9A-Za-z]+$/;
 /** What a path or a query may hold (RFC 9112 section 3.2.1), bytes above 0x7F tolerated; a fragment is never sent. */
 const TARGET = /^[\x21\x22\x24-\x7e\x80-\xff]*$/;
@@ -19,14 +20,15 @@ const TARGET = /^[\x21\x22\x24-\x7e\x80-\xff]*$/;
  * see. Nothing of a refused request reaches the app.
  */
 export function checkRequest(request: IncomingRequest, framing: RequestFraming): Refusal | undefined {
-  if (!COMMON_METHODS.has(request.method)) {
+  if (request.method !== 'GET' && !COMMON_METHODS.has(request.method)) {
     if (request.method === 'CONNECT') return badRequest('CONNECT is for proxies of another kind');
     if (!METHOD.test(request.method)) return badRequest('the method is not a token');
   }
   if (request.isUnreadable)
     return badRequest('a header holds a control byte, or bytes that cannot be handed on exactly');
-  const isPath = request.path.startsWith('/') || (request.path === '*' && request.method === 'OPTIONS');
-  if (!isPath || !TARGET.test(request.path) || !TARGET.test(request.query ?? '')) {
+  const { path, query } = request;
+  const isPath = path.charCodeAt(0) === SLASH || (path === '*' && request.method === 'OPTIONS');
+  if (!isPath || !TARGET.test(path) || (query !== undefined && !TARGET.test(query))) {
     return badRequest('the request target is not a path');
   }
   if (request.hostCount !== 1) return badRequest(`${request.hostCount} Host headers`);
