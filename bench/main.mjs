@@ -1,7 +1,7 @@
 // `npm run bench`: uwsrp and other proxies, side by side in one run. README.md says what is measured and how.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, release } from 'node:os';
-import { endAll, endOnSignals } from './lib/cleanup.mjs';
+import { endAll, endOnSignals, isEnding } from './lib/cleanup.mjs';
 import { parseOptions, USAGE } from './lib/options.mjs';
 import { pin } from './lib/processes.mjs';
 import { formatMarkdown, formatText } from './lib/report.mjs';
@@ -45,6 +45,7 @@ async function main(options) {
       results.scenarios.push(await runScenario(scenario, peers, run));
       if (options.writes) write(options.update ? updated(results) : results);
     } catch (error) {
+      if (isEnding()) break;
       failures.push(`${scenario.name}: ${error.message}`);
       console.error(`FAILED ${failures.at(-1)}`);
     } finally {

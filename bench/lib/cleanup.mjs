@@ -1,13 +1,15 @@
 // What a run has started or made is registered here the moment it exists, so that whatever ends the run (its end, a
 // failure, Ctrl-C) takes all of it away.
 const pending = new Set();
+let signalled = false;
 
 /** Registers an ending; gives back one that runs it once, whoever calls first. */
 export function onEnd(end) {
   let ended;
   const once = () => {
-    pending.delete(once);
-    ended ??= Promise.resolve(end());
+    ended ??= Promise.resolve()
+      .then(end)
+      .finally(() => pending.delete(once));
     return ended;
   };
   pending.add(once);
@@ -16,18 +18,29 @@ export function onEnd(end) {
 
 /** Ends all that is still there, the newest first. A failure of one does not keep the others alive. */
 export async function endAll() {
-  for (const end of [...pending].reverse()) {
-    await end().catch((error) => console.error(`bench: while ending: ${error.message}`));
+  while (pending.size > 0) {
+    const newest = [...pending].at(-1);
+    await newest().catch((error) => console.error(`bench: while ending: ${error.message}`));
   }
 }
 
-/** Ctrl-C and a closed terminal end what runs, then the run. */
+/** True from Ctrl-C on: what fails then fails because it was ended. */
+export const isEnding = () => signalled;
+
+/**
+ * Ctrl-C and a closed terminal end what runs, then the run. Later signals change nothing: npm hands on the one that the
+ * terminal has sent already, and a run that dies in its clean-up leaves processes behind.
+ */
 export function endOnSignals() {
   for (const [signal, code] of [
     ['SIGINT', 130],
     ['SIGTERM', 143],
     ['SIGHUP', 129],
   ]) {
-    process.once(signal, () => endAll().then(() => process.exit(code)));
+    process.on(signal, () => {
+      if (signalled) return;
+      signalled = true;
+      endAll().then(() => process.exit(code));
+    });
   }
 }
