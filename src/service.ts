@@ -83,6 +83,7 @@ async function serve(options: ServiceOptions, supervisor: Supervisor, stop: Abor
   );
   const edge = new Edge({ config, pipeline, pool, log, native: native?.routes });
   try {
+    await native?.whenJoined();
     const port = await edge.listen();
     log.info(
       {

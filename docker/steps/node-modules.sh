@@ -12,8 +12,11 @@ ensure_node_modules() {
 
 # Apps in Python stand in for "any language" in the integration tests.
 ensure_test_programs() {
-  has python3 && return
-  can_install_packages || fail 'python3 is not installed, and the tests run apps written in it.' \
-    'Install Python 3 and try again.'
-  install_packages python3
+  local missing=()
+  has python3 || missing+=(python3)
+  has redis-server || missing+=(redis-server)
+  [ "${#missing[@]}" -eq 0 ] && return
+  can_install_packages || fail "The tests run programs that are not installed: ${missing[*]}." \
+    'Install them and try again.'
+  install_packages "${missing[@]}"
 }

@@ -82,6 +82,8 @@ export interface Config {
 
   /** Absolute path of the module with native handlers. */
   readonly wsModule: string | undefined;
+  /** Redis that carries what is published between instances; it may hold a password. */
+  readonly pubsubUrl: string | undefined;
   readonly wsMaxMessageBytes: number;
   readonly wsIdleTimeoutMs: number;
 

@@ -51,6 +51,13 @@ const CHECKS: readonly CrossCheck[] = [
     },
   },
   {
+    settings: ['pubsubUrl', 'wsModule'],
+    problem: ({ pubsubUrl, wsModule }) =>
+      pubsubUrl !== undefined && wsModule === undefined
+        ? 'UWSRP_PUBSUB_URL: set without UWSRP_WS_MODULE, whose messages it carries (allowed: with UWSRP_WS_MODULE)'
+        : undefined,
+  },
+  {
     settings: ['forceSsl', 'trustProxy'],
     problem: ({ forceSsl, trustProxy }) =>
       forceSsl === 'on' && trustProxy.kind === 'none'

@@ -31,6 +31,20 @@ export const hostName: Kind<string> = {
   format: (value) => value,
 };
 
+/** Where a Redis is, with its user and password. */
+export const redisUrl: Kind<string> = {
+  allowed: 'redis://[[user]:password@]host[:port][/database], or rediss:// for TLS',
+  parse(input) {
+    const url = URL.canParse(input) ? new URL(input) : undefined;
+    if (url === undefined || !/^rediss?:$/.test(url.protocol) || url.hostname === '') {
+      throw new Error('the value is not the URL of a Redis');
+    }
+    if (!/^\/?$|^\/\d{1,5}$/.test(url.pathname)) throw new Error('the path is not the number of a database');
+    return input;
+  },
+  format: (value) => value,
+};
+
 /** What a server can bind: an address (brackets around IPv6 are dropped) or a host name. */
 export const bindAddress: Kind<string> = {
   allowed: 'an IP address or host name of this machine, such as 127.0.0.1 or ::1',

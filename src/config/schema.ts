@@ -5,6 +5,7 @@ import {
   headerName,
   hostName,
   port,
+  redisUrl,
   requestPath,
   statusRanges,
   strictTransportSecurity,
@@ -289,6 +290,13 @@ export const SCHEMA: { readonly [S in Setting]: Variable<Settings[S]> } = {
     kind: path,
     fallback: undefined,
     meaning: 'Module (ESM or CommonJS) with native uWebSockets.js handlers, which are served in the proxy.',
+  },
+  pubsubUrl: {
+    name: 'UWSRP_PUBSUB_URL',
+    kind: redisUrl,
+    fallback: undefined,
+    isSecret: true,
+    meaning: 'Redis by which what is published on one instance reaches the native subscribers of all.',
   },
   wsMaxMessageBytes: {
     name: 'UWSRP_WS_MAX_MESSAGE',

@@ -4,8 +4,10 @@ import type { Config } from '../config/config.ts';
 import { UwsrpError } from '../lib/errors.ts';
 import { loadModule } from './load-module.ts';
 import { NativeRoutes } from './native-routes.ts';
+import type { PubSub } from './pub-sub.ts';
 import { PublishEndpoint } from './publish-endpoint.ts';
 import { Publisher } from './publisher.ts';
+import { RedisPubSub } from './redis-pub-sub.ts';
 
 export interface NativeOptions {
   readonly config: Config;
@@ -20,6 +22,7 @@ export class Native {
   readonly #stop = new AbortController();
   readonly #publisher = new Publisher(this.routes);
   #endpoint: PublishEndpoint | undefined;
+  #pubSub: PubSub | undefined;
   /** Rejects with an error that nothing caught: of a timer of the module, say. Then the proxy is to end in order. */
   readonly failed: Promise<never>;
   #fail!: (error: unknown) => void;
@@ -51,6 +54,11 @@ export class Native {
     return this.#endpoint!.environment;
   }
 
+  /** Resolves when what other instances publish can come, or it is clear that for now it cannot. */
+  async whenJoined(): Promise<void> {
+    await this.#pubSub?.whenTried();
+  }
+
   /** Tells the module that a stop has begun. */
   startStop(): void {
     this.#stop.abort();
@@ -59,6 +67,7 @@ export class Native {
   /** Nobody can publish any more. */
   close(): void {
     this.#endpoint!.close();
+    this.#pubSub?.close();
     process.off('uncaughtException', this.#fail);
   }
 
@@ -73,6 +82,14 @@ export class Native {
       uws,
     });
     this.routes.seal();
+    if (config.pubsubUrl !== undefined) {
+      this.#pubSub = await RedisPubSub.start({
+        url: config.pubsubUrl,
+        log,
+        deliver: (message) => this.#publisher.deliver(message),
+      });
+      this.#publisher.join(this.#pubSub);
+    }
     this.#endpoint = await PublishEndpoint.start({
       maxBytes: config.wsMaxMessageBytes,
       publish: (topic, message) => this.#publisher.publish(topic, message),

@@ -7,6 +7,7 @@ import {
   headerName,
   hostName,
   port,
+  redisUrl,
   requestPath,
   statusRanges,
   strictTransportSecurity,
@@ -145,4 +146,11 @@ test('trust is a word, or addresses and ranges that a BlockList takes', () => {
     'proxy.example',
     ',',
   ]);
+});
+
+test('a Redis is named by a URL with at most the number of a database', () => {
+  for (const input of ['redis://a', 'redis://a:6379/', 'rediss://user:secret@a.example:6380/15', 'redis://[::1]/0']) {
+    assert.equal(redisUrl.parse(input), input);
+  }
+  refusesAll(redisUrl, ['a:6379', 'http://a', 'redis://', 'redis:///tmp/a.sock', 'redis://a/name', 'redis://a/1/2']);
 });
