@@ -1,4 +1,4 @@
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
@@ -11,6 +11,8 @@ const TEXT = 'const text = (buffer) => Buffer.from(buffer).toString();';
 export function moduleFile(t: TestContext, source: string, name = 'handlers.mjs'): string {
   const folder = mkdtempSync(join(tmpdir(), 'uwsrp-native-'));
   t.after(() => rmSync(folder, { recursive: true }));
+  // In the image another user reads it.
+  chmodSync(folder, 0o755);
   const path = join(folder, name);
   writeFileSync(path, source);
   return path;

@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { request } from '../helpers/http.ts';
-import { startNative } from '../helpers/native.ts';
+import { nativeModule, startNative } from '../helpers/native.ts';
+import { startUwsrp } from '../helpers/uwsrp.ts';
 import { openWebSocket } from '../helpers/websocket.ts';
 
 test('on stop native and relayed WebSockets get 1001, after what the module sends at its signal', async (t) => {
@@ -59,8 +60,12 @@ test('a handshake that a module answers late is closed when a stop has begun mea
 });
 
 test('the signal is aborted too when the command ends by itself', async (t) => {
-  const { uwsrp } = await startNative(t, "context.signal.addEventListener('abort', () => context.log.info('told'));");
-  for (const pid of uwsrp.otherProcesses()) process.kill(pid, 'SIGKILL');
-  assert.equal((await uwsrp.exited).code, 137);
+  const path = nativeModule(t, "context.signal.addEventListener('abort', () => context.log.info('told'));");
+  const server =
+    'createServer((_, answer) => answer.end("", () => process.exit(3))).listen(process.env.PORT, "127.0.0.1")';
+  const args = ['node', '-e', `require("http").${server}`];
+  const uwsrp = await startUwsrp(t, { args, env: { UWSRP_WS_MODULE: path } });
+  await request(uwsrp.port);
+  assert.equal((await uwsrp.exited).code, 3);
   assert.match(uwsrp.stdout, /"told"/);
 });

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtempSync, rmSync } from 'node:fs';
+import { chmodSync, mkdtempSync, rmSync } from 'node:fs';
 import { networkInterfaces, tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
@@ -137,6 +137,7 @@ test('the public port never reaches the endpoint, and no other address has it', 
 test('a command on a unix socket publishes as well', async (t) => {
   const folder = mkdtempSync(join(tmpdir(), 'uwsrp-publish-'));
   t.after(() => rmSync(folder, { recursive: true }));
+  chmodSync(folder, 0o777);
   const run = await startPublishing(t, { UWSRP_APP_SOCKET: join(folder, 'app.sock') });
   const socket = await subscribe(t, run);
   assert.equal((await run.publish('over TCP')).status, 204);
