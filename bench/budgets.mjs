@@ -1,6 +1,6 @@
 // What is asked of uwsrp. `value` takes `of(peer, scenario, metric)`, the median of a run's rounds (`worst`, the highest
 // of them), and gives what is compared; NaN where something of it was not measured.
-const times = (value) => `${value.toFixed(2)}x`;
+const times = (value) => `${Number(value.toFixed(3))}x`;
 const megabytes = (value) => `${value.toFixed(1)} MB`;
 const kilobytes = (value) => `${value.toFixed(1)} KB`;
 
@@ -33,6 +33,7 @@ export const BUDGETS = [
   growth('100 MB down', 'download-100mb'),
   growth('100 MB up', 'upload-100mb'),
   growth('slow readers', 'slow-readers'),
+  growth('uploads to a slow app', 'slow-app'),
   againstNginx('WebSocket echo, 1 in flight, CPU', 'ws-echo-1', 'cpu', { atMost: 1.2 }),
   againstNginx('WebSocket echo, 16 in flight, CPU', 'ws-echo-16', 'cpu', { atMost: 1.2 }),
   againstNginx('WebSocket echo, 16 KB, CPU', 'ws-echo-16kb', 'cpu', { atMost: 0.9 }),

@@ -1,5 +1,5 @@
 // `npm run bench`: uwsrp and other proxies, side by side in one run. README.md says what is measured and how.
-import { readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, readFileSync, writeFileSync } from 'node:fs';
 import { availableParallelism, release } from 'node:os';
 import { endAll, endOnSignals, isEnding } from './lib/cleanup.mjs';
 import { parseOptions, USAGE } from './lib/options.mjs';
@@ -39,11 +39,12 @@ async function main(options) {
     peers: peers.map((peer) => ({ name: peer.name, version: peer.version() })),
     scenarios: [],
   };
+  const before = options.update ? readResults(results) : undefined;
   const failures = [];
   for (const scenario of options.scenarios) {
     try {
       results.scenarios.push(await runScenario(scenario, peers, run));
-      if (options.writes) write(options.update ? updated(results) : results);
+      if (options.writes) write(updated(before, results));
     } catch (error) {
       if (isEnding()) break;
       failures.push(`${scenario.name}: ${error.message}`);
@@ -74,14 +75,23 @@ function write(results) {
   writeFileSync(reportFile, formatMarkdown(results));
 }
 
-/** The results that are there, with the scenarios of this run in place of their older selves. */
-function updated(results) {
+/** The results that are there, if what this run measures may stand beside them. */
+function readResults({ runtime, rounds, seconds }) {
+  if (!existsSync(resultsFile)) return undefined;
   const before = JSON.parse(readFileSync(resultsFile, 'utf8'));
-  const newest = [
-    ...before.scenarios.filter(({ name }) => !results.scenarios.some((one) => one.name === name)),
-    ...results.scenarios,
-  ];
+  const conditions = [before, { runtime, rounds, seconds }].map((one) =>
+    JSON.stringify([one.runtime, one.rounds, one.seconds]),
+  );
+  if (conditions[0] === conditions[1]) return before;
+  throw new Error(`the results that are there were measured otherwise: ${conditions.join(' against ')}`);
+}
+
+/** The older results, with the scenarios of this run in place of their older selves. */
+function updated(before, results) {
+  if (before === undefined) return results;
+  const isNew = ({ name }) => results.scenarios.some((one) => one.name === name);
+  const all = [...before.scenarios.filter((scenario) => !isNew(scenario)), ...results.scenarios];
   const order = SCENARIOS.map(({ name }) => name);
-  newest.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
-  return { ...before, ...results, peers: before.peers, scenarios: newest };
+  all.sort((a, b) => order.indexOf(a.name) - order.indexOf(b.name));
+  return { ...results, peers: before.peers, scenarios: all };
 }

@@ -3,8 +3,8 @@ import { cpuMicros } from './processes.mjs';
 
 /** The two measures that most scenarios have. `unit` is one word: request, MB. */
 export const cpuAndRate = (unit) => [
-  { key: 'cpu', label: `µs CPU per ${unit}`, better: 'lower' },
-  { key: 'rate', label: `${plural(unit)} per second`, better: 'higher' },
+  { key: 'cpu', label: `µs CPU per ${unit}` },
+  { key: 'rate', label: `${plural(unit)} per second` },
 ];
 
 /** Runs a load that resolves with the number of units it moved through the proxy. */

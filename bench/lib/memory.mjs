@@ -3,7 +3,8 @@ import { residentBytes, withPeak } from './processes.mjs';
 
 const MEGABYTE = 1024 * 1024;
 
-export const MEMORY_GROWTH = { key: 'growth', label: 'MB RSS growth', better: 'lower' };
+/** Without a ratio: how many times next to nothing it is tells nothing. */
+export const MEMORY_GROWTH = { key: 'growth', label: 'MB RSS growth', hasNoRatio: true };
 
 /** Adds to a round's measures how far memory rose above what the proxy had before the scenario's first load. */
 export async function withGrowth(proxy, round) {

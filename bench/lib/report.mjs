@@ -43,7 +43,7 @@ function cell(scenario, metric, peer, { withSpread, isFirst }) {
   const own = values[metric.key];
   const reference = scenario.peers[REFERENCE]?.values?.[metric.key];
   const spread = withSpread && own.length > 1 ? ` (${number(Math.min(...own))}–${number(Math.max(...own))})` : '';
-  const isRatio = reference !== undefined && peer !== REFERENCE && median(reference) > 0;
+  const isRatio = !metric.hasNoRatio && reference !== undefined && peer !== REFERENCE;
   return `${number(median(own))}${spread}${isRatio ? ` ${(median(own) / median(reference)).toFixed(2)}x` : ''}`;
 }
 

@@ -14,9 +14,9 @@ export const boot = {
   title: 'boot of a small Node app',
   onlyUwsrp: 'starts no app',
   metrics: [
-    { key: 'added', label: 'ms that we add to it', better: 'lower' },
-    { key: 'with', label: 'ms to the first answer', better: 'lower' },
-    { key: 'without', label: 'ms without us', better: 'lower' },
+    { key: 'added', label: 'ms that we add to it' },
+    { key: 'with', label: 'ms to the first answer' },
+    { key: 'without', label: 'ms without us' },
   ],
   async round(_proxy, { image, allCores }) {
     const start = image === undefined ? startOnHost : startInContainer;

@@ -6,9 +6,9 @@ import { openWebSocket } from '../lib/websocket-load.mjs';
 
 const READ_BYTES = 1024;
 const metrics = [
-  { key: 'idle', label: 'MB RSS before', better: 'lower' },
-  { key: 'with', label: 'MB RSS with them', better: 'lower' },
-  { key: 'each', label: 'KB RSS per connection', better: 'lower' },
+  { key: 'idle', label: 'MB RSS before' },
+  { key: 'with', label: 'MB RSS with them' },
+  { key: 'each', label: 'KB RSS per connection' },
 ];
 
 const idle = ({ connections, ...scenario }, open) => ({

@@ -8,8 +8,8 @@ export const imageSize = {
   title: 'size of the image',
   onlyUwsrp: 'not our image',
   metrics: [
-    { key: 'added', label: 'MB over its base', better: 'lower' },
-    { key: 'whole', label: 'MB in all', better: 'lower' },
+    { key: 'added', label: 'MB over its base' },
+    { key: 'whole', label: 'MB in all' },
   ],
   mostRounds: 1,
   needsImage: true,

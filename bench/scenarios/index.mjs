@@ -10,7 +10,7 @@ import { idleConnections, idleWebSockets } from './idle.mjs';
 import { imageSize } from './image-size.mjs';
 import { jsonAnswers } from './json.mjs';
 import { post } from './post.mjs';
-import { slowReaders } from './slow-readers.mjs';
+import { slowApp, slowReaders } from './slow-peers.mjs';
 import { smallGets } from './small-get.mjs';
 import { download, upload } from './transfers.mjs';
 import { unixSocket } from './unix-socket.mjs';
@@ -18,7 +18,7 @@ import { websocketEchoes } from './websocket-echo.mjs';
 
 export const SCENARIOS = [
   ...[...smallGets, unixSocket, headers, ...jsonAnswers, post, connectionClose],
-  ...[download, upload, slowReaders, eventStream],
+  ...[download, upload, slowReaders, slowApp, eventStream],
   ...[...websocketEchoes, websocketBroadcast],
   ...[idleConnections, idleWebSockets, boot, imageSize],
 ];

@@ -1,8 +1,10 @@
-// GET / greets. WebSockets: /echo; /subscribe gets a greeting, then what is published; each message to /publish goes to the subscribers,
-// each to /publish-event to the clients of GET /events. POST /upload answers with the number of bytes it got.
+// GET / greets. WebSockets: /echo; /subscribe gets a greeting, then what is published; each message to /publish goes to
+// the subscribers, each to /publish-event to the clients of GET /events. POST /upload answers with the number of bytes it
+// got, POST /upload-slowly takes a piece each 100 ms.
 import uWS from 'uWebSockets.js';
 
 const MAX_MESSAGE_BYTES = 1024 * 1024;
+const PAUSE_MS = 100;
 const EVENT = `data: ${'e'.repeat(64)}@\n\n`;
 const streams = new Set();
 const sockets = { maxPayloadLength: MAX_MESSAGE_BYTES, maxBackpressure: 16 * MAX_MESSAGE_BYTES, idleTimeout: 0 };
@@ -23,6 +25,20 @@ const app = uWS
     response.onData((chunk, isLast) => {
       bytes += chunk.byteLength;
       if (isLast) response.cork(() => response.end(String(bytes)));
+    });
+  })
+  .post('/upload-slowly', (response) => {
+    let isAborted = false;
+    response.onAborted(() => {
+      isAborted = true;
+    });
+    response.onData((_chunk, isLast) => {
+      if (isLast) {
+        response.cork(() => response.end());
+        return;
+      }
+      response.pause();
+      setTimeout(() => isAborted || response.resume(), PAUSE_MS);
     });
   })
   .ws('/echo', { ...sockets, message: (socket, message, isBinary) => socket.send(message, isBinary) })

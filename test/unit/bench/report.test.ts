@@ -17,9 +17,9 @@ const { judge, formatText, formatMarkdown } = (await import(
   pathToFileURL(inRepository('bench', 'lib', 'report.mjs')).href
 )) as Report;
 
-const CPU = { key: 'cpu', label: 'µs CPU per request', better: 'lower' };
-const RATE = { key: 'rate', label: 'requests per second', better: 'higher' };
-const GROWTH = { key: 'growth', label: 'MB RSS growth', better: 'lower' };
+const CPU = { key: 'cpu', label: 'µs CPU per request' };
+const RATE = { key: 'rate', label: 'requests per second' };
+const GROWTH = { key: 'growth', label: 'MB RSS growth', hasNoRatio: true };
 
 function resultsOf(...scenarios: { name: string; metrics: unknown[]; peers: Record<string, Outcome> }[]) {
   return {
@@ -48,7 +48,7 @@ const results = resultsOf(
     metrics: [RATE, GROWTH],
     peers: {
       uwsrp: { values: { rate: [900], growth: [40] } },
-      nginx: { values: { rate: [1000], growth: [0] } },
+      nginx: { values: { rate: [1000], growth: [2] } },
       'uws-reverse-proxy': { cannot: 'a | reason' },
     },
   },
@@ -59,8 +59,8 @@ const verdictOn = (what: string) => judge(results).find((budget) => budget.what 
 test('a budget beside nginx is judged by the ratio of the medians', () => {
   deepStrictEqual(verdictOn('small GET, CPU per request'), {
     what: 'small GET, CPU per request',
-    asked: '≤ 1.00x of nginx',
-    reached: '1.10x',
+    asked: '≤ 1x of nginx',
+    reached: '1.1x',
     verdict: 'missed',
   });
   strictEqual(verdictOn('100 MB down, rate')?.verdict, 'met', 'exactly what is asked is enough');
@@ -68,7 +68,7 @@ test('a budget beside nginx is judged by the ratio of the medians', () => {
 
 test('the gain over uws-reverse-proxy is how many times our CPU it needs', () => {
   const budget = verdictOn('small GET, CPU of uws-reverse-proxy per CPU of ours');
-  deepStrictEqual([budget?.asked, budget?.reached, budget?.verdict], ['≥ 5.00x', '6.00x', 'met']);
+  deepStrictEqual([budget?.asked, budget?.reached, budget?.verdict], ['≥ 5x', '6x', 'met']);
 });
 
 test('memory is judged by the worst round', () => {
@@ -95,12 +95,12 @@ test('RESULTS.md has each peer with median, spread and ratio, and the reason of 
   );
   ok(report.includes('|  | requests per second | 52,000 (50,000–61,000) 1.16x | 45,000 (40,000–50,000) |'));
   ok(report.includes('| title of download-100mb | requests per second | 900 0.90x | 1,000 | a \\| reason |'));
-  ok(report.includes('|  | MB RSS growth | 40.0 | 0.00 |  |'), 'no ratio to nothing');
+  ok(report.includes('|  | MB RSS growth | 40.0 | 2.00 |  |'), 'growth has no ratio');
 });
 
 test('RESULTS.md shows budgets that were not measured too, and names what cannot be measured yet', () => {
   const report = formatMarkdown(results);
-  ok(report.includes('| small GET, CPU per request | ≤ 1.00x of nginx | 1.10x | missed |'));
+  ok(report.includes('| small GET, CPU per request | ≤ 1x of nginx | 1.1x | missed |'));
   ok(report.includes('| image, over its base | ≤ 30.0 MB | – | not measured |'));
   match(report, /Not there yet, so without a row: .*integrated mode/);
 });
