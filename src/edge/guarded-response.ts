@@ -13,6 +13,9 @@ export interface ResponseWatch {
   isYielded: boolean;
   /** Whether the answer is to say `Connection: close`; asked once. */
   readonly closesConnection: boolean;
+  /** From now on every call that would touch the response does nothing and is told to `onLate`. */
+  readonly isOver: boolean;
+  onLate(method: string): void;
   /** The response must not be touched any more. */
   onOver(how: 'ended' | 'closed' | 'upgraded'): void;
   /** Makes a callback whose error is logged instead of ending the process. */
@@ -25,7 +28,7 @@ type Watched<T> = T & { [WATCH]: ResponseWatch };
 /** Not in the package's types, and not in every build. */
 type AnyMethod = (this: unknown, ...args: unknown[]) => unknown;
 
-/** Methods that take a callback which uWebSockets.js calls later; `cork` calls its own at once, in the caller's stack. */
+/** Methods that take a callback which uWebSockets.js calls later (`cork` calls its own at once, in the caller's stack). */
 const LATER = ['onData', 'onDataV2', 'onWritable', 'collectBody'];
 
 /**
@@ -35,6 +38,14 @@ const LATER = ['onData', 'onDataV2', 'onWritable', 'collectBody'];
 export function watchResponse(res: HttpResponse, watch: ResponseWatch): void {
   (res as Watched<HttpResponse>)[WATCH] = watch;
   Object.setPrototypeOf(res, prototypeFor(res, responseMethods));
+}
+
+/** Runs something with the response as uWebSockets.js made it. */
+export function unwatched(res: HttpResponse, run: () => void): void {
+  const watching = Object.getPrototypeOf(res) as object;
+  Object.setPrototypeOf(res, Object.getPrototypeOf(watching));
+  run();
+  Object.setPrototypeOf(res, watching);
 }
 
 /** Sees `setYield`, by which a handler leaves the request to the next route, as it came. */
@@ -59,15 +70,30 @@ function prototypeFor<T extends object>(object: T, methods: (native: T) => objec
 type Response = Watched<HttpResponse>;
 
 function responseMethods(native: HttpResponse): object {
-  const methods: Record<string, AnyMethod> = {};
+  /** A method that must not touch a response that is over. `late` is what it gives then; undefined for the response. */
+  const live = <A extends unknown[]>(
+    name: string,
+    late: unknown,
+    run: (res: Response, watch: ResponseWatch, ...args: A) => unknown,
+  ) =>
+    function (this: Response, ...args: A): unknown {
+      const watch = this[WATCH];
+      if (!watch.isOver) return run(this, watch, ...args) ?? this;
+      watch.onLate(name);
+      return late ?? this;
+    };
+  const methods: Record<string, unknown> = {};
   for (const name of LATER) {
     const original = native[name] as AnyMethod | undefined;
     if (original === undefined) continue;
-    methods[name] = function (this, ...args) {
-      const watch = (this as Response)[WATCH];
+    methods[name] = live(name, undefined, (res, watch, ...args: unknown[]) => {
       const guarded = args.map((arg) => (typeof arg === 'function' ? watch.guard(arg as AnyMethod) : arg));
-      return original.apply(this, guarded);
-    };
+      return original.apply(res, guarded);
+    });
+  }
+  for (const name of ['cork', 'pause', 'resume'] as const) {
+    const original = native[name] as AnyMethod;
+    methods[name] = live(name, undefined, (res, _watch, ...args: unknown[]) => original.apply(res, args));
   }
   return {
     ...methods,
@@ -75,62 +101,52 @@ function responseMethods(native: HttpResponse): object {
       this[WATCH].onAborted = this[WATCH].guard(handler);
       return this;
     },
-    writeStatus(this: Response, status: string) {
-      const watch = this[WATCH];
-      native.writeStatus.call(this, status);
+    writeStatus: live('writeStatus', undefined, (res, watch, status: string) => {
+      native.writeStatus.call(res, status);
       watch.hasBegun = true;
       watch.status = Number.parseInt(status, 10) || watch.status;
-      return this;
-    },
-    writeHeader(this: Response, ...args: Parameters<HttpResponse['writeHeader']>) {
-      native.writeHeader.apply(this, args);
-      this[WATCH].hasBegun = true;
-      return this;
-    },
-    write(this: Response, chunk: Text) {
-      const watch = this[WATCH];
-      const isTaken = native.write.call(this, chunk as string);
+    }),
+    writeHeader: live('writeHeader', undefined, (res, watch, ...args: Parameters<HttpResponse['writeHeader']>) => {
+      native.writeHeader.apply(res, args);
+      watch.hasBegun = true;
+    }),
+    write: live('write', true, (res, watch, chunk: Text) => {
+      const isTaken = native.write.call(res, chunk as string);
       watch.hasBegun = true;
       watch.isChunked = true;
       watch.bodyBytes += byteLength(chunk);
       return isTaken;
-    },
-    tryEnd(this: Response, chunk: Text, total: number, closes?: boolean) {
-      const watch = this[WATCH];
+    }),
+    tryEnd: live('tryEnd', [true, true], (res, watch, chunk: Text, total: number, closes?: boolean) => {
       const tryEnd = native.tryEnd as (chunk: Text, total: number, closes: boolean) => [boolean, boolean];
-      const result = tryEnd.call(this, chunk, total, closes || watch.closesConnection);
+      const result = tryEnd.call(res, chunk, total, closes || watch.closesConnection);
       watch.hasBegun = true;
       if (result[1]) {
         watch.bodyBytes = total;
         watch.onOver('ended');
       }
       return result;
-    },
-    end(this: Response, body?: Text, closes?: boolean) {
-      const watch = this[WATCH];
-      native.end.call(this, body as string, closes || (!watch.isChunked && watch.closesConnection));
+    }),
+    end: live('end', undefined, (res, watch, body?: Text, closes?: boolean) => {
+      native.end.call(res, body as string, closes || (!watch.isChunked && watch.closesConnection));
       watch.hasBegun = true;
       watch.bodyBytes += byteLength(body);
       watch.onOver('ended');
-      return this;
-    },
-    endWithoutBody(this: Response, length?: number, closes?: boolean) {
-      const watch = this[WATCH];
-      native.endWithoutBody.call(this, length, closes || watch.closesConnection);
+    }),
+    endWithoutBody: live('endWithoutBody', undefined, (res, watch, length?: number, closes?: boolean) => {
+      native.endWithoutBody.call(res, length, closes || watch.closesConnection);
       watch.onOver('ended');
-      return this;
-    },
-    close(this: Response) {
+    }),
+    close: live('close', undefined, (res, watch) => {
       // First: uWebSockets.js tells of it as of a client that left.
-      this[WATCH].onOver('closed');
-      native.close.call(this);
-      return this;
-    },
-    upgrade(this: Response, ...args: Parameters<HttpResponse['upgrade']>) {
+      watch.onOver('closed');
+      native.close.call(res);
+    }),
+    upgrade: live('upgrade', undefined, (res, watch, ...args: Parameters<HttpResponse['upgrade']>) => {
       // First: the WebSocket's `open` is called within.
-      this[WATCH].onOver('upgraded');
-      native.upgrade.apply(this, args);
-    },
+      watch.onOver('upgraded');
+      native.upgrade.apply(res, args);
+    }),
   };
 }
 

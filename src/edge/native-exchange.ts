@@ -1,5 +1,5 @@
 import type { LocalAnswer } from '../proxy/local-answer.ts';
-import { type ResponseWatch, watchRequest, watchResponse } from './guarded-response.ts';
+import { type ResponseWatch, unwatched, watchRequest, watchResponse } from './guarded-response.ts';
 import { sendLocalAnswer } from './local-answer.ts';
 import type { AnswerRecord } from './request-log.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
@@ -22,12 +22,12 @@ export class NativeExchange implements ResponseWatch {
   status = 200;
   bodyBytes = 0;
   isYielded = false;
+  isOver = false;
   onAborted: (() => void) | undefined;
   readonly #res: HttpResponse;
   readonly #req: HttpRequest;
   readonly #isHeadRequest: boolean;
   readonly #options: NativeExchangeOptions;
-  #isOver = false;
 
   constructor(res: HttpResponse, req: HttpRequest, options: NativeExchangeOptions) {
     this.#res = res;
@@ -43,9 +43,9 @@ export class NativeExchange implements ResponseWatch {
     watchResponse(this.#res, this);
     watchRequest(this.#req, this);
     this.#call(handler, []);
-    if (this.#isOver) return true;
+    if (this.isOver) return true;
     if (this.isYielded) {
-      this.#isOver = true;
+      this.isOver = true;
       return false;
     }
     // uWebSockets.js ends the process when a handler neither answers nor does this.
@@ -55,6 +55,10 @@ export class NativeExchange implements ResponseWatch {
 
   guard<A extends unknown[], R>(callback: (...args: A) => R): (...args: A) => R | undefined {
     return (...args) => this.#call(callback, args);
+  }
+
+  onLate(method: string): void {
+    this.#options.onError(new Error(`res.${method} was called after the response had ended or its client had gone`));
   }
 
   onOver(how: 'ended' | 'closed' | 'upgraded'): void {
@@ -74,7 +78,7 @@ export class NativeExchange implements ResponseWatch {
   }
 
   #onAborted(): void {
-    if (this.#isOver) return;
+    if (this.isOver) return;
     this.#end({ status: 499, isCut: false, failure: GONE }, false);
     this.onAborted?.();
   }
@@ -82,25 +86,25 @@ export class NativeExchange implements ResponseWatch {
   /** The client gets 500, or a cut when a part of another answer is out. */
   #fail(error: unknown): void {
     this.#options.onError(error);
-    if (this.#isOver) return;
+    if (this.isOver) return;
     if (this.isYielded) {
       this.isYielded = false;
       this.#req.setYield(false);
     }
     if (this.hasBegun) {
       this.#end({ status: this.status, isCut: true, failure: FAILED }, false);
-      this.#res.close();
+      unwatched(this.#res, () => this.#res.close());
       return;
     }
     const answer = this.#options.internalError();
     this.#end({ status: answer.status, isCut: false, failure: FAILED }, false);
     // What is left of the request nobody reads.
-    sendLocalAnswer(this.#res, answer, this.#isHeadRequest, 'ours');
+    unwatched(this.#res, () => sendLocalAnswer(this.#res, answer, this.#isHeadRequest, 'ours'));
   }
 
   #end(answer: Pick<AnswerRecord, 'status' | 'isCut' | 'failure'>, isClean: boolean): void {
-    if (this.#isOver) return;
-    this.#isOver = true;
+    if (this.isOver) return;
+    this.isOver = true;
     this.#options.onEnd({ ...answer, bodyBytes: this.bodyBytes, firstByteAt: 0 }, isClean);
   }
 }

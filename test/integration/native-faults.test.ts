@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { request } from '../helpers/http.ts';
 import { moduleFile, startNative } from '../helpers/native.ts';
+import { connectRaw } from '../helpers/raw-socket.ts';
 import { spawnUwsrp } from '../helpers/uwsrp.ts';
 import { openWebSocket, type Refused } from '../helpers/websocket.ts';
 
@@ -67,6 +68,49 @@ test('a client that leaves ends the request, and an error in onAborted ends noth
   await assert.rejects(leaving);
   await uwsrp.stop();
   assert.match(uwsrp.stdout, /thrown in onAborted/);
+});
+
+test('a response that is used when its client has gone, or twice, is logged and ends nothing', async (t) => {
+  const { uwsrp } = await startNative(
+    t,
+    `
+    app.get('/gone', (res) => {
+      context.log.info('got it');
+      res.onAborted(() => setTimeout(() => {
+        res.cork(() => { res.end('never'); });
+        context.log.info({ taken: res.write('never'), done: res.tryEnd('never', 5) }, 'used it');
+        res.writeStatus('200 OK').writeHeader('a', 'b').end('never');
+        res.close();
+      }));
+    });
+    app.get('/twice', (res) => {
+      res.end('once');
+      setTimeout(() => res.end('twice'));
+    });
+    app.get('/failed', (res) => {
+      setTimeout(() => res.end('after the error'), 1);
+      throw new Error('before');
+    });`,
+  );
+  const late = (handler: string, method: string) =>
+    uwsrp.waitForLog(
+      (line) => line.handler === handler && JSON.stringify(line.err).includes(`res.${method} was called after`),
+      `of ${method}`,
+    );
+  const client = await connectRaw(uwsrp.port, t);
+  client.send('GET /gone HTTP/1.1\r\nHost: a\r\n\r\n');
+  await uwsrp.waitForLog(({ msg }) => msg === 'got it', 'of the handler');
+  client.destroy();
+  for (const method of ['cork', 'write', 'tryEnd', 'writeStatus', 'writeHeader', 'end', 'close']) {
+    await late('get /gone', method);
+  }
+  const used = await uwsrp.waitForLog(({ msg }) => msg === 'used it', 'of the use');
+  assert.deepEqual([used.taken, used.done], [true, [true, true]]);
+  assert.equal((await request(uwsrp.port, { path: '/twice' })).text, 'once');
+  await late('get /twice', 'end');
+  assert.equal((await request(uwsrp.port, { path: '/failed' })).status, 500);
+  await late('get /failed', 'end');
+  assert.equal((await request(uwsrp.port)).text, 'http');
 });
 
 test('errors in WebSocket handlers are logged and end nothing', async (t) => {
