@@ -7,6 +7,6 @@ const program = fileURLToPath(new URL('programs/uws.mjs', import.meta.url));
 
 export async function startUwsApp() {
   const port = await freePort();
-  const { stop } = await startProgram(process.execPath, [program], { env: { PORT: String(port) }, opens: port });
-  return { port, stop };
+  const { pid, stop } = await startProgram(process.execPath, [program], { env: { PORT: String(port) }, opens: port });
+  return { port, pids: [pid], stop };
 }

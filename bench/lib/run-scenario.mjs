@@ -83,12 +83,14 @@ async function startPeer(peer, app, scenario, run) {
   if (app === undefined) return { name: peer.name };
   const port = await freePort();
   const place = scenario.needs === 'unix socket' ? { socket: app.socket, folder: app.folder } : { port: app.port };
-  const { pids, stop } = await peer.start({ port, app: place, cores: run.proxyCores, image: run.image });
+  const { image, proxyCores: cores } = run;
+  const started = await peer.start({ port, app: place, cores, image, module: scenario.uwsrpModule });
+  const pids = scenario.withApp ? [...started.pids, ...app.pids] : started.pids;
   for (let count = 0; count < FIRST_REQUESTS; count += 1) {
     const bytes = await fetchWhole(port, { head: getHead('/') });
     if (bytes !== HELLO.length) throw new Error(`${bytes} bytes in place of the app's ${HELLO.length}`);
   }
-  return { name: peer.name, port, pids, stop, app, idleBytes: await settledBytes(pids) };
+  return { name: peer.name, port, pids, stop: started.stop, app, idleBytes: await settledBytes(pids) };
 }
 
 /** A failure says whose it was. */

@@ -14,18 +14,19 @@ export const uwsrp = {
   name: 'uwsrp',
   cannot: {},
   version: productVersion,
-  async start({ port, app, cores, image }) {
+  async start({ port, app, cores, image, module }) {
     const env = {
       PORT: String(port),
       // A sidecar's socket is waited for by path, a port by number.
       ...(app.socket ? { UWSRP_APP_SOCKET: app.socket } : { UWSRP_APP_PORT: String(app.port) }),
+      ...(module ? { UWSRP_WS_MODULE: module } : {}),
     };
     const args = ['sleep', '3600'];
     if (image === undefined) {
       const { pid, stop } = await startProgram(process.execPath, [main, ...args], { env, cores, opens: port });
       return { pids: [pid], stop };
     }
-    const mounts = app.socket ? [app.folder] : [];
+    const mounts = [...(app.socket ? [app.folder] : []), ...(module ? [module] : [])];
     const { rootPid, stop } = await startContainer({ image, env, args, mounts, cores, opens: port });
     // tini and uwsrp; the command below them is the app's side.
     return { pids: [rootPid, ...childrenOf(rootPid)], stop };
