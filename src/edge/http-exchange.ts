@@ -115,7 +115,10 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
   onAssigned(connection: UpstreamConnection): void {
     this.#connection = connection;
     this.#relay.attach(connection);
-    this.#body?.attach(connection);
+  }
+
+  onHeadSent(): void {
+    this.#body!.attach(this.#connection!);
   }
 
   onDrain(): void {

@@ -4,7 +4,7 @@ import type { UpstreamConnection } from './upstream-connection.ts';
 
 /**
  * One request on its way to the app and its response on the way back, as the upstream side sees it. The edge
- * implements it. The pool calls `onAssigned` once per try; then the response comes by `onHead`, `onBody` and `onEnd`,
+ * implements it. The pool calls `onAssigned` once per try, and `onHeadSent` when a body may follow; then the response comes by `onHead`, `onBody` and `onEnd`,
  * or `onFailure` ends it. After `onEnd` only `onDrain` and `onFailure` may follow, and only while the request's body is
  * not complete: then the failure says that the app takes no more of it.
  */
@@ -19,8 +19,10 @@ export interface UpstreamExchange extends ResponseSink {
   /** Whether the client has sent all of the request, body included. */
   readonly isRequestComplete: boolean;
 
-  /** The connection is this exchange's; its head is written. Body bytes may follow through the connection. */
+  /** The connection is this exchange's. Nothing is written yet: until the head is, it may be assigned to another one. */
   onAssigned(connection: UpstreamConnection): void;
+  /** The head is written, of a request with a body: its bytes may follow through the connection. */
+  onHeadSent(): void;
   /** One read of the app's bytes is over, and the response is not complete: its chunks' memory is used again. */
   onReadEnd(): void;
   /** What the app was too slow to take has been written; more may follow. */

@@ -1,4 +1,5 @@
 import { UwsrpError } from '../lib/errors.ts';
+import { atTurnEnd, type TurnEndTask } from '../lib/turn-end.ts';
 import { formatTarget, type UpstreamTarget } from '../lib/upstream-target.ts';
 import type { UpstreamExchange } from './exchange.ts';
 import { ResponseParser } from './response-parser.ts';
@@ -36,7 +37,7 @@ const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
  * One keep-alive connection to the app, with at most one exchange on it. It is used until the app or a doubt ends
  * it: a response that leaves any question about where the next one begins closes the connection.
  */
-export class UpstreamConnection {
+export class UpstreamConnection implements TurnEndTask {
   /** Whether it was used or idle before: only then can a lost exchange be the app's idle close. */
   isReused = false;
   /** When it became idle, in the pool's clock. */
@@ -49,6 +50,7 @@ export class UpstreamConnection {
   readonly #parser = new ResponseParser();
   readonly #socket: UpstreamSocket;
   #exchange: UpstreamExchange | undefined;
+  #isHeadSent = true;
   #isRequestSent = true;
   #isResponseDone = true;
   #hasResponseBytes = false;
@@ -94,7 +96,7 @@ export class UpstreamConnection {
     return this.#parser.keepAliveTimeout;
   }
 
-  /** Sends the request's head and makes ready for its response. The connection must be idle, or new. */
+  /** Sends the request by the end of this turn, and makes ready for its response. The connection must be idle, or new. */
   send(exchange: UpstreamExchange): void {
     this.#exchange = exchange;
     this.#hasResponseBytes = false;
@@ -103,16 +105,29 @@ export class UpstreamConnection {
     this.#silentSince = -1;
     this.#parser.expect(exchange.isHeadRequest, exchange);
     this.#socket.outlivesWriteErrors = exchange.hasRequestBody;
-    if (exchange.hasRequestBody) {
-      // The first bytes of the body come in this turn of the event loop, if they came with the head: one write for both.
-      this.#socket.cork();
-      setImmediate(this.#uncork);
-      this.#owner.onUploadStart();
-      this.#socket.write(exchange.requestHead, 'latin1');
-    } else {
-      this.#socket.writeHead(exchange.requestHead);
-    }
+    this.#isHeadSent = false;
+    if (exchange.hasRequestBody) this.#owner.onUploadStart();
+    atTurnEnd(this);
     exchange.onAssigned(this);
+  }
+
+  /**
+   * The head is written when all events of the turn have been read. If the app's close is among them, the exchange goes
+   * to another connection: nothing of it was sent here.
+   */
+  onTurnEnd(): void {
+    const exchange = this.#exchange;
+    if (exchange === undefined || this.#isHeadSent || this.#isClosed) return;
+    this.#isHeadSent = true;
+    if (!exchange.hasRequestBody) {
+      this.#socket.writeHead(exchange.requestHead);
+      return;
+    }
+    // One write for the head and what has come of the body.
+    this.#socket.cork();
+    this.#socket.write(exchange.requestHead, 'latin1');
+    exchange.onHeadSent();
+    this.#socket.uncork();
   }
 
   /** Writes body bytes; they must stay as they are. False asks to wait for `onDrain`. */
@@ -168,9 +183,10 @@ export class UpstreamConnection {
     this.#owner.onClosed(this, exchange, error);
   }
 
-  /** Whether a lost exchange may be sent again: nothing of its response came, and the app may have closed idly. */
-  get isRetryAllowed(): boolean {
-    return this.isReused && !this.#hasResponseBytes;
+  /** Whether the app may have closed it as an idle one, so that a lost exchange may be sent again. */
+  mayRetry(exchange: UpstreamExchange): boolean {
+    if (!this.isReused || this.#hasResponseBytes) return false;
+    return exchange.isReplayable || !this.#isHeadSent;
   }
 
   /**
@@ -197,7 +213,7 @@ export class UpstreamConnection {
 
   #onRead(bytes: number): boolean {
     if (this.#isClosed) return false;
-    if (this.#isResponseDone) {
+    if (this.#isResponseDone || !this.#isHeadSent) {
       // Bytes that belong to no request: nothing may be read as the beginning of the next response.
       this.#close('the app sent bytes that nobody asked for');
       return false;
@@ -232,8 +248,6 @@ export class UpstreamConnection {
     this.isReused = true;
     this.#owner.onReusable(this);
   }
-
-  readonly #uncork = (): void => this.#socket.uncork();
 
   #onEnd(): void {
     if (this.#isClosed) {

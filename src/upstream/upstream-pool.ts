@@ -43,7 +43,8 @@ const SHARE_WITHOUT_UPLOADS = 1 / 4;
 /**
  * Keep-alive connections to the app. The connection used last is used first, so that a small load keeps few of them.
  * An exchange is sent a second time only when the first connection was an old one, no byte of a response came, and
- * the request may be repeated: the app had closed the idle connection while the request was on its way.
+ * the request may be repeated or nothing of it was sent: the app had closed the idle connection while the request was on
+ * its way.
  */
 export class UpstreamPool implements ConnectionOwner {
   readonly #options: Required<UpstreamPoolOptions>;
@@ -184,7 +185,7 @@ export class UpstreamPool implements ConnectionOwner {
     if (connection === this.#probe) this.#probe = undefined;
     if (error.code === 'UPSTREAM_REFUSED') this.#lastConnectSucceeded = false;
     if (exchange !== undefined) {
-      const isLost = error.code === 'UPSTREAM_CLOSED' && connection.isRetryAllowed && exchange.isReplayable;
+      const isLost = error.code === 'UPSTREAM_CLOSED' && connection.mayRetry(exchange);
       // On a fresh one, so that it cannot be lost in the same way again. There is room: one has just gone.
       const fresh = isLost ? this.#open() : undefined;
       if (fresh !== undefined) fresh.send(exchange);

@@ -1,5 +1,4 @@
 import { type OnReadOpts, Socket, type SocketConstructorOpts } from 'node:net';
-import { atTurnEnd, type TurnEndTask } from '../lib/turn-end.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
 
 /** What node:net takes for every socket, though its types know it for `connect` and servers only. */
@@ -17,12 +16,11 @@ type Done = (error?: Error | null) => void;
  * what is still to be written is dropped, and the answer is read; the end of the connection, or its reset, comes to
  * the reader in any case.
  */
-export class UpstreamSocket extends Socket implements TurnEndTask {
+export class UpstreamSocket extends Socket {
   /** Set for requests with a body. Without one there is no answer to lose, and the error is told at once. */
   outlivesWriteErrors = false;
   readonly #isTcp: boolean;
   #isBroken = false;
-  #head = '';
   #done: Done = ignore;
 
   /** Connects at once. */
@@ -45,19 +43,12 @@ export class UpstreamSocket extends Socket implements TurnEndTask {
     return this.#isBroken;
   }
 
-  /** Writes the head of a request without a body, when this turn of the event loop ends. A failure comes to the reader. */
-  writeHead(head: string): void {
-    this.#head = head;
-    atTurnEnd(this);
-  }
-
   /**
-   * Past the stream's buffer, which costs more than the write itself: there is nothing behind the head, and nothing before
-   * it, but for the end of a body which the app answered before it had read all.
+   * Writes the head of a request without a body past the stream's buffer, which costs more than the write itself: there
+   * is nothing behind it, and nothing before it, but for the end of a body which the app answered before it had read
+   * all. A failure comes to the reader.
    */
-  onTurnEnd(): void {
-    const head = this.#head;
-    this.#head = '';
+  writeHead(head: string): void {
     if (this.writableLength > 0) this.write(head, 'latin1');
     else super._write(head, 'latin1', ignore);
   }

@@ -4,7 +4,7 @@ import type { ResponseHead } from '../../src/upstream/response-head.ts';
 import type { UpstreamConnection } from '../../src/upstream/upstream-connection.ts';
 import { withTimeout } from './timeout.ts';
 
-type CallbackName = 'onAssigned' | 'onHead' | 'onBody' | 'onReadEnd' | 'onEnd' | 'onDrain' | 'onFailure';
+type CallbackName = 'onAssigned' | 'onHeadSent' | 'onHead' | 'onBody' | 'onReadEnd' | 'onEnd' | 'onDrain' | 'onFailure';
 
 export interface RecordingOptions {
   readonly method?: string;
@@ -37,6 +37,9 @@ export class RecordingExchange implements UpstreamExchange {
   isEnded = false;
   failure: UwsrpError | undefined;
   #isGivenUp = false;
+  #isHeadSent = false;
+  /** What of the body was written before the head: it is kept, should the exchange be assigned again. */
+  readonly #unsent: (string | Buffer)[] = [];
   readonly #on: NonNullable<RecordingOptions['on']>;
   readonly #body: Buffer[] = [];
   readonly #views: Buffer[] = [];
@@ -63,9 +66,16 @@ export class RecordingExchange implements UpstreamExchange {
 
   /** Writes all of the body, and says that it is complete. */
   upload(...chunks: (string | Buffer)[]): void {
-    for (const chunk of chunks) this.connection.write(chunk);
+    for (const chunk of chunks) this.write(chunk);
     this.isRequestComplete = true;
-    this.connection.finishRequest();
+    if (this.#isHeadSent) this.connection.finishRequest();
+  }
+
+  /** Writes a part of the body, as soon as the head is written. False asks to wait for `onDrain`. */
+  write(chunk: string | Buffer): boolean {
+    if (this.#isHeadSent) return this.connection.write(chunk);
+    this.#unsent.push(chunk);
+    return true;
   }
 
   /** Gives the exchange up, as the edge does when its client is gone. */
@@ -77,7 +87,16 @@ export class RecordingExchange implements UpstreamExchange {
   onAssigned(connection: UpstreamConnection): void {
     if (this.status !== 0) throw new Error('sent again after a head');
     this.connections.push(connection);
+    this.#isHeadSent = false;
     this.#tell('onAssigned');
+  }
+
+  onHeadSent(): void {
+    if (!this.hasRequestBody || this.#isHeadSent) throw new Error('no head was due of a request with a body');
+    this.#isHeadSent = true;
+    this.#tell('onHeadSent');
+    for (const chunk of this.#unsent) this.connection.write(chunk);
+    if (this.isRequestComplete) this.connection.finishRequest();
   }
 
   onHead(head: ResponseHead): void {

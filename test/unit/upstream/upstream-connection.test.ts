@@ -67,7 +67,7 @@ test('a body that the app answered before it had read all stays before the next 
   });
   const upload = send({ method: 'POST', hasRequestBody: true, lines: [`Content-Length: ${size}`] });
   const body = Buffer.concat([...patternOf(size)]);
-  upload.connection.write(body.subarray(0, -10));
+  upload.write(body.subarray(0, -10));
   await upload.settled();
   // The first write is not complete, so this one waits in the stream; the connection is free nevertheless.
   upload.upload(body.subarray(-10));
@@ -164,7 +164,7 @@ test('bytes behind a response that came before the end of the body end the conne
   });
   const upload = send(UPLOAD);
   await upload.settled();
-  upload.connection.write('12345');
+  upload.write('12345');
   await upload.failed();
   assert.deepEqual(pool.counters, NOTHING);
 });
@@ -184,7 +184,7 @@ test('a slow app makes write say no, and onDrain follows when it reads', async (
   let refusals = 0;
   const proceed = (exchange: RecordingExchange) => {
     while (pieces.length > 0) {
-      if (!exchange.connection.write(pieces.shift()!)) {
+      if (!exchange.write(pieces.shift()!)) {
         refusals += 1;
         return;
       }
@@ -195,7 +195,7 @@ test('a slow app makes write say no, and onDrain follows when it reads', async (
   const upload = send({
     ...UPLOAD,
     lines: [`Content-Length: ${size}`],
-    on: { onAssigned: proceed, onDrain: proceed, onReadEnd: () => resume() },
+    on: { onHeadSent: proceed, onDrain: proceed, onReadEnd: () => resume() },
   });
   assert.equal((await upload.settled()).body, patternHash(size));
   assert.ok(refusals > 0, `held back ${refusals} times`);
@@ -244,7 +244,7 @@ for (const kind of ['tcp', 'unix'] as const) {
       );
       for (let count = 0; count < 20; count += 1) {
         const upload = send({ ...UPLOAD, lines: ['Content-Length: 1000000'] });
-        write = () => upload.connection.write('x'.repeat(10_000));
+        write = () => upload.write('x'.repeat(10_000));
         await upload.settled();
         assert.equal(upload.status, 413, upload.failure?.message);
         assert.equal(upload.body, 'too large');
@@ -267,7 +267,7 @@ for (const kind of ['tcp', 'unix'] as const) {
       { kind },
     );
     const upload = send({ ...UPLOAD });
-    write = () => upload.connection.write('x');
+    write = () => upload.write('x');
     assert.equal((await upload.failed()).code, 'UPSTREAM_CLOSED');
     assert.equal(upload.status, 0);
     assert.deepEqual(pool.counters, NOTHING);
@@ -365,7 +365,7 @@ test('a response that is complete before its body is sent is not left held back'
   const upload = send({ ...UPLOAD, on: { onEnd: (exchange) => exchange.connection.pauseReading() } });
   await upload.settled();
   upload.connection.pauseReading();
-  upload.connection.write('12345');
+  upload.write('12345');
   assert.equal((await upload.failed()).code, 'UPSTREAM_CLOSED');
   await app.until((each) => each.connections === 0, 'the close of the connection');
   assert.deepEqual(pool.counters, NOTHING);
@@ -474,7 +474,7 @@ test('an exchange may be given up while it connects, and in the turn in which it
   });
   for (const options of [{}, UPLOAD]) {
     const exchange = send(options);
-    exchange.connection.write('12345');
+    exchange.write('12345');
     exchange.abandon();
     assert.deepEqual(pool.counters, NOTHING);
   }

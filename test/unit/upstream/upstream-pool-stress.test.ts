@@ -101,7 +101,7 @@ for (const seed of [1, 2, 3]) {
         : undefined;
       const upload = (exchange: RecordingExchange) => {
         const piece = Buffer.alloc(bodyBytes / 2, 'a');
-        exchange.connection.write(piece);
+        exchange.write(piece);
         const finish = () => {
           if (exchange.isGivenUp || exchange.failure !== undefined) return;
           exchange.upload(Buffer.alloc(bodyBytes - piece.length, 'b'));

@@ -4,7 +4,8 @@ import { test } from 'node:test';
 import { UpstreamPool } from '../../../src/upstream/upstream-pool.ts';
 import { startDeafApp } from '../../helpers/deaf-app.ts';
 import { RecordingExchange } from '../../helpers/recording-exchange.ts';
-import { eachRequest, respond, startScriptedApp } from '../../helpers/scripted-app.ts';
+import { startSameTurn } from '../../helpers/same-turn.ts';
+import { eachRequest, respond, type ScriptedConnection, startScriptedApp } from '../../helpers/scripted-app.ts';
 import { NOTHING, ONE_IDLE, socketPath, startPool, UPLOAD } from '../../helpers/started-pool.ts';
 import { until } from '../../helpers/until.ts';
 
@@ -194,6 +195,41 @@ test('an exchange that must not be sent twice is not, when it is lost on a used 
   assert.equal(app.accepted.length, 2);
 });
 
+for (const [what, close] of [
+  ['a close', (connection: ScriptedConnection) => connection.reset()],
+  ['an answer that nobody asked for', (connection: ScriptedConnection) => connection.send(respond('too late'))],
+] as const) {
+  test(`${what} that is read in the turn of the request costs no exchange: nothing of it was sent`, async (t) => {
+    const connections: ScriptedConnection[] = [];
+    const { app, pool, send } = await startPool(t, async (connection) => {
+      connections.push(connection);
+      while (await connection.hasMore()) {
+        const { method, body } = await connection.readRequest();
+        connection.send(respond(`${method} ${body.toString()}`));
+      }
+    });
+    const inSameTurn = await startSameTurn(t);
+    for (const options of [{ method: 'GET' }, { method: 'POST' }, UPLOAD]) {
+      await send().settled();
+      const idle = connections.at(-1)!;
+      let exchange!: RecordingExchange;
+      await inSameTurn(
+        () => {
+          exchange = send(options);
+          if (options === UPLOAD) exchange.upload('12345', '67890');
+        },
+        () => close(idle),
+      );
+      const { method = 'POST' } = options;
+      assert.equal((await exchange.settled()).body, `${method} ${options === UPLOAD ? '1234567890' : ''}`);
+      assert.equal(exchange.failure, undefined);
+      assert.equal(exchange.connections.length, 2);
+      assert.deepEqual(pool.counters, ONE_IDLE);
+    }
+    assert.equal(app.accepted.length, 4);
+  });
+}
+
 // Connects that fail
 
 test('an app that refuses connects fails the exchange, and an app that is back serves the next', async (t) => {
@@ -208,7 +244,7 @@ test('an app that refuses connects fails the exchange, and an app that is back s
   for (const options of [{}, UPLOAD]) {
     const exchange = new RecordingExchange(options);
     pool.dispatch(exchange);
-    exchange.connection.write('12345');
+    exchange.write('12345');
     const failure = await exchange.failed();
     assert.equal(failure.code, 'UPSTREAM_REFUSED');
     assert.match(failure.message, new RegExp(`cannot connect to 127.0.0.1:${port}: .*ECONNREFUSED`));
