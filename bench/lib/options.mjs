@@ -24,6 +24,7 @@ const QUICK = {
 export function parseOptions(args, { scenarios, peers }) {
   const given = readWords(args);
   const options = { rounds: 5, seconds: 3, target: 'host', ...(given.quick ? QUICK : {}), ...given };
+  if (options.update && options.peers) throw new Error('--update wants all peers beside each other: leave out --peers');
   const isWhole = options.only === undefined && options.peers === undefined;
   return {
     ...options,

@@ -89,11 +89,11 @@ Written by \`npm run bench\`; [README.md](README.md) says what is measured and h
 - ${date.slice(0, 10)}, ${machine.cores} cores, Linux ${machine.kernel}
 - uwsrp ${runtime.target === 'image' ? 'in its image' : 'without a container'}: Node ${runtime.node}, uWebSockets.js ${runtime.uws}
 - ${versions}
-- ${rounds} rounds of ${seconds} s, the proxies in turn
+- Rounds: ${rounds}, each of ${seconds} s for each proxy in turn (fewer where only memory or a size is looked at)
 
 ## Budgets
 
-What is asked of uwsrp, and what the median round reached.
+What is asked of uwsrp, and what the median round reached (for RSS growth the worst).
 
 ${markdownTable([BUDGET_HEAD, ...budgetRows(results)])}
 

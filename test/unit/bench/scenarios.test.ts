@@ -82,6 +82,8 @@ test('what is wrong with the options is said', () => {
   throws(() => parse('--only', 'get-65'), /there is no scenario get-65 \(get-1, /);
   throws(() => parse('--rounds', '0'), /--rounds wants a number from 1 to 99, not 0/);
   throws(() => parse('--rounds'), /--rounds wants a value/);
+  throws(() => parse('--peers', 'nginx', '--update'), /--update wants all peers/);
+  throws(() => parse('--quick', '--update'), /--update wants all peers/);
   throws(() => parse('--target', 'moon'), /--target wants one of host, image, not moon/);
   throws(
     () => parse('--fast'),
