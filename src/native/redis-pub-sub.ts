@@ -36,6 +36,7 @@ export class RedisPubSub implements PubSub {
   #onTried!: () => void;
   #sequence = 0;
   #waitingBytes = 0;
+  #isSubscribed = false;
   #isUp = false;
   /** When Redis was lost, in the clock of `performance.now`. */
   #awaySince: number | undefined;
@@ -56,6 +57,9 @@ export class RedisPubSub implements PubSub {
     this.#subscriber = this.#connect(create);
     this.#publisher.on('ready', () => this.#onReady());
     this.#subscriber.on('ready', () => void this.#subscribe());
+    this.#subscriber.on('close', () => {
+      this.#isSubscribed = false;
+    });
     this.#subscriber.on('messageBuffer', (_channel: Buffer, bytes: Buffer) => this.#receive(bytes));
   }
 
@@ -116,6 +120,7 @@ export class RedisPubSub implements PubSub {
   async #subscribe(): Promise<void> {
     try {
       await this.#subscriber.subscribe(this.#channel);
+      this.#isSubscribed = true;
       this.#onReady();
     } catch (error) {
       this.#lastError = (error as Error).message;
@@ -125,7 +130,7 @@ export class RedisPubSub implements PubSub {
 
   /** One of the two connections is there. */
   #onReady(): void {
-    if (this.#isUp || this.#publisher.status !== 'ready' || this.#subscriber.mode !== 'subscriber') return;
+    if (this.#isUp || this.#publisher.status !== 'ready' || !this.#isSubscribed) return;
     this.#isUp = true;
     this.#lastError = '';
     const { log } = this.#options;
