@@ -72,6 +72,7 @@ async function serve(options: ServiceOptions, supervisor: Supervisor, stop: Abor
     connectTimeoutMs: config.connectTimeoutMs,
     responseTimeoutMs: config.responseTimeoutMs,
     queueTimeoutMs: config.appQueueTimeoutMs,
+    pipelining: config.appPipelining,
   });
   const pipeline = createPipeline(
     config,

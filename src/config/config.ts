@@ -73,6 +73,8 @@ export interface Config {
   /** Most connections to the app. */
   readonly appConnections: number;
   readonly appQueueTimeoutMs: number;
+  /** Most requests on one connection to the app at a time. */
+  readonly appPipelining: number;
   readonly connectTimeoutMs: number;
   /** 0 means no limit. */
   readonly responseTimeoutMs: number;

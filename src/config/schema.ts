@@ -258,6 +258,13 @@ export const SCHEMA: { readonly [S in Setting]: Variable<Settings[S]> } = {
     fallback: 30_000,
     meaning: 'How long a request waits for a connection to the app, then 503 with `Retry-After`.',
   },
+  appPipelining: {
+    name: 'UWSRP_APP_PIPELINING',
+    kind: count(1, 64),
+    fallback: 1,
+    meaning:
+      'Most requests on one connection to the app at a time, answered in order. Above 1, `GET`, `HEAD` and `OPTIONS` without a body share connections: faster for an app with quick answers; a slow answer holds up those behind it.',
+  },
   connectTimeoutMs: {
     name: 'UWSRP_CONNECT_TIMEOUT',
     kind: duration(),

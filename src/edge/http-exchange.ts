@@ -58,6 +58,12 @@ const IDEMPOTENT = new Set([
   'QUERY',
 ]);
 
+/** Of an event stream the end may never come, and nothing should wait behind it. */
+function isQuickRead({ method, accept }: ExchangeRequest): boolean {
+  if (method !== 'GET' && method !== 'HEAD' && method !== 'OPTIONS') return false;
+  return accept === undefined || !accept.includes('text/event-stream');
+}
+
 /** What a client did that went away. uWebSockets.js tells no difference between one that left and one that hangs. */
 const GONE = {
   upload: 'the client went away, or hung, in the middle of its body',
@@ -74,6 +80,7 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
   readonly requestHead: string;
   readonly isHeadRequest: boolean;
   readonly isReplayable: boolean;
+  readonly isShareable: boolean;
   readonly hasRequestBody: boolean;
 
   readonly #host: ExchangeHost;
@@ -98,6 +105,7 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
     this.isHeadRequest = request.method === 'HEAD';
     this.hasRequestBody = body !== undefined;
     this.isReplayable = body === undefined && IDEMPOTENT.has(request.method);
+    this.isShareable = body === undefined && isQuickRead(request);
     this.#relay = new ResponseRelay(res, this);
     if (body !== undefined) body.owner = this;
     res.onAborted(() => this.#onAborted());
@@ -255,7 +263,7 @@ export class HttpExchange implements UpstreamExchange, RequestBodyOwner {
   #leaveApp(): void {
     const connection = this.#connection;
     this.#connection = undefined;
-    if (connection !== undefined) connection.abandon();
+    if (connection !== undefined) connection.abandon(this);
     else this.#host.pool.cancel(this);
   }
 

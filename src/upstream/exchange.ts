@@ -14,6 +14,11 @@ export interface UpstreamExchange extends ResponseSink {
   readonly isHeadRequest: boolean;
   /** Idempotent and without a body: may be sent twice (RFC 9110 section 9.2.2). */
   readonly isReplayable: boolean;
+  /**
+   * Whether it may share a connection, one behind the other (`UWSRP_APP_PIPELINING`): safe (RFC 9110 section 9.2.1), without a
+   * body, and of an answer that will not take for ever. Implies `isReplayable`.
+   */
+  readonly isShareable: boolean;
   /** Whether a body follows the head. While it is not all sent, the connection cannot be used again. */
   readonly hasRequestBody: boolean;
   /** Whether the client has sent all of the request, body included. */

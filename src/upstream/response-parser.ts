@@ -2,6 +2,7 @@ import { FIELD_LINE, INCOMPLETE, parseResponseHead, ResponseHead } from './respo
 
 /** What a ResponseParser tells while it reads. */
 export interface ResponseSink {
+  /** The head may be looked at until the turn of the event loop ends; then the next response may be in it. */
   onHead(head: ResponseHead): void;
   /** A view of the read buffer, valid until `onEnd` or `onReadEnd` returns. */
   onBody(chunk: Buffer): void;
@@ -55,7 +56,7 @@ type State =
  */
 export class ResponseParser {
   readonly #limits: ResponseLimits;
-  readonly #head = new ResponseHead();
+  #head = new ResponseHead();
   #state: State = 'idle';
   #isHeadRequest = false;
   #sink: ResponseSink | undefined;
@@ -88,6 +89,11 @@ export class ResponseParser {
     return this.#head.keepAliveTimeout;
   }
 
+  /** Makes ready for the next response while the head of the last one may still be looked at. */
+  keepHead(): void {
+    this.#head = new ResponseHead();
+  }
+
   /** Makes ready for the response to a request that is about to be sent. */
   expect(isHeadRequest: boolean, sink: ResponseSink): void {
     this.#state = 'head';
@@ -102,11 +108,11 @@ export class ResponseParser {
   }
 
   /**
-   * Reads the first `end` bytes of `data`. Returns how many belonged to the expected response (less than all: the app
-   * sent more than it announced), or the reason why the response is refused, after which the parser is dead.
+   * Reads `data` from `start` to `end`. Returns the position behind what belonged to the expected response (less than
+   * `end`: more came than that), or the reason why the response is refused, after which the parser is dead.
    */
-  execute(data: Buffer, end: number = data.length): number | string {
-    const result = this.#execute(data, end);
+  execute(data: Buffer, end: number = data.length, start = 0): number | string {
+    const result = this.#execute(data, start, end);
     if (typeof result === 'string') this.#state = 'failed';
     return result;
   }
@@ -126,8 +132,8 @@ export class ResponseParser {
     return missing;
   }
 
-  #execute(data: Buffer, end: number): number | string {
-    let position = 0;
+  #execute(data: Buffer, start: number, end: number): number | string {
+    let position = start;
     while (position < end) {
       switch (this.#state) {
         case 'idle':

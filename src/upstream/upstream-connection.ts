@@ -14,17 +14,26 @@ export interface ConnectionOwner {
   onUploadEnd(): void;
   /** The response is complete and the connection can take another request. */
   onReusable(connection: UpstreamConnection): void;
+  /** One of several responses is complete: another request may be sent behind the others. */
+  onRoom(connection: UpstreamConnection): void;
   /**
-   * The connection is gone. `exchange` is the one it was busy with, if any, which has not been told yet: the owner
-   * may send it again elsewhere or fail it with `error`.
+   * The connection is gone. `exchange` is the one whose response was due, if any, which has not been told yet: the owner
+   * may send it again elsewhere or fail it with `error`. `behind` were sent behind it, and nothing of their responses came.
    */
-  onClosed(connection: UpstreamConnection, exchange: UpstreamExchange | undefined, error: UwsrpError): void;
+  onClosed(
+    connection: UpstreamConnection,
+    exchange: UpstreamExchange | undefined,
+    behind: readonly UpstreamExchange[],
+    error: UwsrpError,
+  ): void;
 }
 
 export interface ConnectionOptions {
   readonly target: UpstreamTarget;
   /** Milliseconds until a connect that got no answer fails. */
   readonly connectTimeoutMs: number;
+  /** Most exchanges on it at a time. */
+  readonly pipelining: number;
 }
 
 /** Most bytes on their way to the app before the client is held back. */
@@ -33,9 +42,13 @@ const WRITE_HIGH_WATER_MARK = 64 * 1024;
 // Every connection reads into the same memory: a read is parsed, and what is kept of it copied, before the next one.
 const readBuffer = Buffer.allocUnsafeSlow(64 * 1024);
 
+/** A place in line whose exchange was given up. */
+const GIVEN_UP = undefined;
+
 /**
- * One keep-alive connection to the app, with at most one exchange on it. It is used until the app or a doubt ends
- * it: a response that leaves any question about where the next one begins closes the connection.
+ * One keep-alive connection to the app, with one exchange on it, or with several that are answered in their order (RFC
+ * 9112 section 9.3.2). It is used until the app or a doubt ends it: a response that leaves any question about where the
+ * next one begins closes the connection.
  */
 export class UpstreamConnection implements TurnEndTask {
   /** Whether it was used or idle before: only then can a lost exchange be the app's idle close. */
@@ -49,7 +62,12 @@ export class UpstreamConnection implements TurnEndTask {
   readonly #options: ConnectionOptions;
   readonly #parser = new ResponseParser();
   readonly #socket: UpstreamSocket;
+  /** The one whose response is due. */
   #exchange: UpstreamExchange | undefined;
+  /** Those that are sent behind it. */
+  readonly #behind: (UpstreamExchange | typeof GIVEN_UP)[] = [];
+  /** How many of them are written. */
+  #writtenBehind = 0;
   #isHeadSent = true;
   #isRequestSent = true;
   #isResponseDone = true;
@@ -96,19 +114,36 @@ export class UpstreamConnection implements TurnEndTask {
     return this.#parser.keepAliveTimeout;
   }
 
-  /** Sends the request by the end of this turn, and makes ready for its response. The connection must be idle, or new. */
+  /** Whether an exchange that may share may be sent behind what is on the connection. */
+  get hasRoom(): boolean {
+    const inFlight = this.#behind.length + 1;
+    return this.#exchange?.isShareable === true && inFlight < this.#options.pipelining && !this.#isClosed;
+  }
+
+  /**
+   * Sends the request by the end of this turn, and makes ready for its response. The connection must be idle, or new, or
+   * have room.
+   */
   send(exchange: UpstreamExchange): void {
+    if (this.#exchange === undefined) {
+      this.#isHeadSent = false;
+      this.#expect(exchange);
+      this.#socket.outlivesWriteErrors = exchange.hasRequestBody;
+      if (exchange.hasRequestBody) this.#owner.onUploadStart();
+    } else {
+      this.#behind.push(exchange);
+    }
+    atTurnEnd(this);
+    exchange.onAssigned(this);
+  }
+
+  #expect(exchange: UpstreamExchange): void {
     this.#exchange = exchange;
     this.#hasResponseBytes = false;
     this.#isRequestSent = !exchange.hasRequestBody;
     this.#isResponseDone = false;
     this.#silentSince = -1;
     this.#parser.expect(exchange.isHeadRequest, exchange);
-    this.#socket.outlivesWriteErrors = exchange.hasRequestBody;
-    this.#isHeadSent = false;
-    if (exchange.hasRequestBody) this.#owner.onUploadStart();
-    atTurnEnd(this);
-    exchange.onAssigned(this);
   }
 
   /**
@@ -117,15 +152,20 @@ export class UpstreamConnection implements TurnEndTask {
    */
   onTurnEnd(): void {
     const exchange = this.#exchange;
-    if (exchange === undefined || this.#isHeadSent || this.#isClosed) return;
+    if (exchange === undefined || this.#isClosed) return;
+    let heads = this.#isHeadSent ? '' : exchange.requestHead;
     this.#isHeadSent = true;
+    for (; this.#writtenBehind < this.#behind.length; this.#writtenBehind += 1) {
+      heads += this.#behind[this.#writtenBehind]?.requestHead ?? '';
+    }
+    if (heads === '') return;
     if (!exchange.hasRequestBody) {
-      this.#socket.writeHead(exchange.requestHead);
+      this.#socket.writeHead(heads);
       return;
     }
     // One write for the head and what has come of the body.
     this.#socket.cork();
-    this.#socket.write(exchange.requestHead, 'latin1');
+    this.#socket.write(heads, 'latin1');
     exchange.onHeadSent();
     this.#socket.uncork();
   }
@@ -158,10 +198,25 @@ export class UpstreamConnection implements TurnEndTask {
     this.#socket.resume();
   }
 
-  /** Drops the connection without telling the exchange: the caller has given it up. */
-  abandon(): void {
-    this.#exchange = undefined;
-    this.#close('the exchange was given up');
+  /**
+   * Drops the connection without telling the exchange: the caller has given it up. Where it is behind another, only its
+   * place in line is left, and the connection goes when that is reached.
+   */
+  abandon(exchange: UpstreamExchange): void {
+    const place = this.#behind.indexOf(exchange);
+    if (place >= this.#writtenBehind) {
+      this.#behind.splice(place, 1);
+    } else if (place !== -1) {
+      this.#behind[place] = GIVEN_UP;
+    } else if (exchange === this.#exchange) {
+      this.#exchange = undefined;
+      this.#close('the exchange was given up');
+    }
+  }
+
+  /** Closes a connection that is not in use. */
+  close(): void {
+    this.#close('the connection was not needed any more');
   }
 
   /** Drops the connection for this reason, which the owner may tell the exchange. */
@@ -172,6 +227,7 @@ export class UpstreamConnection implements TurnEndTask {
     // An exchange with both halves done has nothing left to be told; it may be hearing of its end just now.
     const exchange = this.#parser.isIdle && this.#isRequestSent ? undefined : this.#exchange;
     this.#exchange = undefined;
+    const behind = this.#behind.splice(0).filter((each) => each !== GIVEN_UP);
     // It may be in the middle of a read.
     this.#parser.stop();
     if (this.#isFlushing) this.#socket.destroySoon();
@@ -180,7 +236,7 @@ export class UpstreamConnection implements TurnEndTask {
       this.#isRequestSent = true;
       this.#owner.onUploadEnd();
     }
-    this.#owner.onClosed(this, exchange, error);
+    this.#owner.onClosed(this, exchange, behind, error);
   }
 
   /** Whether the app may have closed it as an idle one, so that a lost exchange may be sent again. */
@@ -213,28 +269,53 @@ export class UpstreamConnection implements TurnEndTask {
 
   #onRead(bytes: number): boolean {
     if (this.#isClosed) return false;
-    if (this.#isResponseDone || !this.#isHeadSent) {
-      // Bytes that belong to no request: nothing may be read as the beginning of the next response.
-      this.#close('the app sent bytes that nobody asked for');
-      return false;
-    }
-    this.#hasResponseBytes = true;
-    const result = this.#parser.execute(readBuffer, bytes);
-    if (this.#isClosed) return false;
-    if (typeof result === 'string') {
-      this.fail(new UwsrpError('UPSTREAM_INVALID', `the app's response is refused: ${result}`));
-      return false;
-    }
-    if (this.#parser.isIdle) {
+    let position = 0;
+    do {
+      if (this.#isResponseDone || !this.#isHeadSent) {
+        // Bytes that belong to no request: nothing may be read as the beginning of the next response.
+        this.#close('the app sent bytes that nobody asked for');
+        return false;
+      }
+      this.#hasResponseBytes = true;
+      const result = this.#parser.execute(readBuffer, bytes, position);
+      if (this.#isClosed) return false;
+      if (typeof result === 'string') {
+        this.fail(new UwsrpError('UPSTREAM_INVALID', `the app's response is refused: ${result}`));
+        return false;
+      }
+      if (!this.#parser.isIdle) {
+        this.#exchange?.onReadEnd();
+        return true;
+      }
+      position = result;
       this.#isResponseDone = true;
       // Who held it back has nothing left to hold back; the next one, and the app's close, must be read.
       if (this.#isPaused) this.resumeReading();
-      if (result < bytes) this.#close('the app sent more than its response');
+      if (this.#behind.length > 0) this.#advance();
+      else if (position < bytes) this.#close('the app sent more than its response');
       else if (this.#isRequestSent) this.#settle();
-    } else {
-      this.#exchange?.onReadEnd();
-    }
+    } while (position < bytes && !this.#isClosed);
     return true;
+  }
+
+  /** The first of those behind has its turn, if the connection goes on. */
+  #advance(): void {
+    if (!this.#parser.keepAlive) {
+      this.#close('the response was the last one');
+      return;
+    }
+    this.isReused = true;
+    this.#isHeadSent = this.#writtenBehind > 0;
+    if (this.#isHeadSent) this.#writtenBehind -= 1;
+    const next = this.#behind.shift();
+    if (next === GIVEN_UP) {
+      this.#close('the exchange was given up');
+      return;
+    }
+    // Its answer may be in this read, and the one before it not written yet.
+    this.#parser.keepHead();
+    this.#expect(next);
+    this.#owner.onRoom(this);
   }
 
   /** Both halves of the exchange are done. */

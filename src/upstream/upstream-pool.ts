@@ -19,6 +19,8 @@ export interface UpstreamPoolOptions {
    * close would be lost.
    */
   readonly idleTimeoutMs?: number;
+  /** Most exchanges on one connection at a time, of those that may share. Default 1. */
+  readonly pipelining?: number;
   /** The clock, in milliseconds. Default `turnNow`. */
   readonly now?: () => number;
 }
@@ -51,6 +53,10 @@ export class UpstreamPool implements ConnectionOwner {
   readonly #maxUploads: number;
   readonly #sweepIntervalMs: number;
   readonly #idle: UpstreamConnection[] = [];
+  /** Connections in use that had room for one more when they were last looked at. */
+  readonly #shared = new Set<UpstreamConnection>();
+  /** Exchanges that were lost behind another one: they are sent first in line the next time, so that this ends. */
+  readonly #overtaken = new WeakSet<UpstreamExchange>();
   /** All there are, idle or not: a set that changes with each request would cost more than all else here. */
   readonly #connections = new Set<UpstreamConnection>();
   /** Exchanges that wait, in order, with the time at which they give up. */
@@ -72,6 +78,7 @@ export class UpstreamPool implements ConnectionOwner {
       responseTimeoutMs: 0,
       queueTimeoutMs: 30_000,
       idleTimeoutMs: 4000,
+      pipelining: 1,
       now: turnNow,
       ...options,
     };
@@ -162,6 +169,7 @@ export class UpstreamPool implements ConnectionOwner {
     const next = this.#takeWaiting();
     if (next !== undefined) {
       connection.send(next);
+      if (this.#mayShare(next)) this.onRoom(connection);
       return;
     }
     const announcedMs = connection.keepAliveTimeout * 1000;
@@ -169,7 +177,7 @@ export class UpstreamPool implements ConnectionOwner {
     connection.idleLimitMs =
       announcedMs < 0 ? this.#options.idleTimeoutMs : Math.min(this.#options.idleTimeoutMs, announcedMs - 1000);
     if (connection.idleLimitMs <= 0) {
-      connection.abandon();
+      connection.close();
       return;
     }
     connection.isReused = true;
@@ -178,8 +186,26 @@ export class UpstreamPool implements ConnectionOwner {
     this.#startSweeper();
   }
 
-  onClosed(connection: UpstreamConnection, exchange: UpstreamExchange | undefined, error: UwsrpError): void {
+  onRoom(connection: UpstreamConnection): void {
+    while (connection.hasRoom) {
+      const [first] = this.#waiting;
+      if (first === undefined || !this.#mayShare(first[0])) {
+        this.#shared.add(connection);
+        return;
+      }
+      this.cancel(first[0]);
+      connection.send(first[0]);
+    }
+  }
+
+  onClosed(
+    connection: UpstreamConnection,
+    exchange: UpstreamExchange | undefined,
+    behind: readonly UpstreamExchange[],
+    error: UwsrpError,
+  ): void {
     this.#connections.delete(connection);
+    this.#shared.delete(connection);
     const index = this.#idle.indexOf(connection);
     if (index !== -1) this.#idle.splice(index, 1);
     if (connection === this.#probe) this.#probe = undefined;
@@ -191,6 +217,10 @@ export class UpstreamPool implements ConnectionOwner {
       if (fresh !== undefined) fresh.send(exchange);
       else exchange.onFailure(error);
     }
+    for (const each of behind) {
+      this.#overtaken.add(each);
+      this.dispatch(each);
+    }
     this.#serveWaiting();
   }
 
@@ -200,7 +230,7 @@ export class UpstreamPool implements ConnectionOwner {
       const connection = this.#idle.pop();
       if (connection === undefined) return undefined;
       if (now - connection.idleSince < connection.idleLimitMs) return connection;
-      connection.abandon();
+      connection.close();
     }
   }
 
@@ -213,9 +243,24 @@ export class UpstreamPool implements ConnectionOwner {
 
   #trySend(exchange: UpstreamExchange): boolean {
     if (!exchange.isRequestComplete && this.#uploads >= this.#maxUploads) return false;
-    const connection = this.#takeIdle() ?? this.#open();
-    connection?.send(exchange);
-    return connection !== undefined;
+    const mayShare = this.#mayShare(exchange);
+    const connection = this.#takeIdle() ?? (mayShare ? this.#takeShared() : undefined) ?? this.#open();
+    if (connection === undefined) return false;
+    connection.send(exchange);
+    if (mayShare && connection.hasRoom) this.#shared.add(connection);
+    return true;
+  }
+
+  #mayShare(exchange: UpstreamExchange): boolean {
+    return this.#options.pipelining > 1 && exchange.isShareable && !this.#overtaken.has(exchange);
+  }
+
+  #takeShared(): UpstreamConnection | undefined {
+    for (const connection of this.#shared) {
+      if (connection.hasRoom) return connection;
+      this.#shared.delete(connection);
+    }
+    return undefined;
   }
 
   /** The one that has waited longest and may be sent. */
@@ -244,8 +289,7 @@ export class UpstreamPool implements ConnectionOwner {
 
   #sweep(): void {
     const now = this.#options.now();
-    for (const connection of this.#idle.filter((each) => now - each.idleSince >= each.idleLimitMs))
-      connection.abandon();
+    for (const connection of this.#idle.filter((each) => now - each.idleSince >= each.idleLimitMs)) connection.close();
     this.#failOverdue(this.#waiting, now);
     this.#failOverdue(this.#waitingUploads, now);
     const { responseTimeoutMs } = this.#options;

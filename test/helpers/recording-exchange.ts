@@ -13,6 +13,8 @@ export interface RecordingOptions {
   readonly lines?: readonly string[];
   /** Default: GET and HEAD are. */
   readonly isReplayable?: boolean;
+  /** Default: it may not. */
+  readonly isShareable?: boolean;
   /** Default: none follows the head. */
   readonly hasRequestBody?: boolean;
   /** Called inside of the named callback: what an exchange may do there. */
@@ -27,6 +29,7 @@ export class RecordingExchange implements UpstreamExchange {
   readonly requestHead: string;
   readonly isHeadRequest: boolean;
   readonly isReplayable: boolean;
+  readonly isShareable: boolean;
   readonly hasRequestBody: boolean;
   isRequestComplete: boolean;
   /** Names of the callbacks, in order; repeated ones once. */
@@ -50,6 +53,7 @@ export class RecordingExchange implements UpstreamExchange {
     this.requestHead = [`${method} ${target} HTTP/1.1`, 'Host: a', ...lines, '\r\n'].join('\r\n');
     this.isHeadRequest = method === 'HEAD';
     this.isReplayable = options.isReplayable ?? (method === 'GET' || method === 'HEAD');
+    this.isShareable = options.isShareable ?? false;
     this.hasRequestBody = hasRequestBody;
     this.isRequestComplete = !hasRequestBody;
     this.#on = on;
@@ -81,7 +85,7 @@ export class RecordingExchange implements UpstreamExchange {
   /** Gives the exchange up, as the edge does when its client is gone. */
   abandon(): void {
     this.isGivenUp = true;
-    this.connection.abandon();
+    this.connection.abandon(this);
   }
 
   onAssigned(connection: UpstreamConnection): void {

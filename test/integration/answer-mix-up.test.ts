@@ -39,31 +39,32 @@ async function exchangeAll(run: ProxiedCase, random: Random, count: number): Pro
   for (const client of clients) client.destroy();
 }
 
-test('answers of many requests at a time', async (t) => {
-  const random = new Random(20_000);
-  const proxied = await startProxiedApp(t);
+for (const pipelining of ['1', '8'])
+  test(`answers of many requests at a time, ${pipelining} on a connection to the app`, async (t) => {
+    const random = new Random(20_000);
+    const proxied = await startProxiedApp(t, { env: { UWSRP_APP_PIPELINING: pipelining } });
 
-  await proxied.test(
-    `are never swapped: ${REQUESTS} requests over ${CONNECTIONS} connections, no leak`,
-    async (run) => {
-      await run.script(
-        eachRequest(async ({ target, body }) => {
-          const id = target.slice(1);
-          const text = body.length > 0 ? body.toString() : fillingOf(Number(id));
-          // Some answers overtake others.
-          if (random.chance(0.2)) await new Promise((resolve) => setImmediate(resolve));
-          const head = [`X-Id: ${id}`];
-          return random.chance(0.5)
-            ? respond(text, { head })
-            : respondChunked([text.slice(0, 9), text.slice(9)], { head });
-        }),
-      );
-      await exchangeAll(run, random, REQUESTS / 4);
-      const before = run.uwsrp.residentBytes();
-      await exchangeAll(run, random, (REQUESTS * 3) / 4);
-      const growth = run.uwsrp.residentBytes() - before;
-      assert.ok(growth < 24 * 1024 * 1024, `memory grew by ${growth} bytes`);
-      assert.ok(run.app.connections <= CONNECTIONS, `${run.app.connections} connections to the app`);
-    },
-  );
-});
+    await proxied.test(
+      `are never swapped: ${REQUESTS} requests over ${CONNECTIONS} connections, no leak`,
+      async (run) => {
+        await run.script(
+          eachRequest(async ({ target, body }) => {
+            const id = target.slice(1);
+            const text = body.length > 0 ? body.toString() : fillingOf(Number(id));
+            // Some answers overtake others.
+            if (random.chance(0.2)) await new Promise((resolve) => setImmediate(resolve));
+            const head = [`X-Id: ${id}`];
+            return random.chance(0.5)
+              ? respond(text, { head })
+              : respondChunked([text.slice(0, 9), text.slice(9)], { head });
+          }),
+        );
+        await exchangeAll(run, random, REQUESTS / 4);
+        const before = run.uwsrp.residentBytes();
+        await exchangeAll(run, random, (REQUESTS * 3) / 4);
+        const growth = run.uwsrp.residentBytes() - before;
+        assert.ok(growth < 24 * 1024 * 1024, `memory grew by ${growth} bytes`);
+        assert.ok(run.app.connections <= CONNECTIONS, `${run.app.connections} connections to the app`);
+      },
+    );
+  });
