@@ -84,7 +84,14 @@ async function startPeer(peer, app, scenario, run) {
   const port = await freePort();
   const place = scenario.needs === 'unix socket' ? { socket: app.socket, folder: app.folder } : { port: app.port };
   const { image, proxyCores: cores } = run;
-  const started = await peer.start({ port, app: place, cores, image, module: scenario.uwsrpModule });
+  const started = await peer.start({
+    port,
+    app: place,
+    cores,
+    image,
+    module: scenario.uwsrpModule,
+    settings: scenario.uwsrpSettings,
+  });
   const pids = scenario.withApp ? [...started.pids, ...app.pids] : started.pids;
   for (let count = 0; count < FIRST_REQUESTS; count += 1) {
     const bytes = await fetchWhole(port, { head: getHead('/') });

@@ -14,8 +14,9 @@ export const uwsrp = {
   name: 'uwsrp',
   cannot: {},
   version: productVersion,
-  async start({ port, app, cores, image, module }) {
+  async start({ port, app, cores, image, module, settings }) {
     const env = {
+      ...settings,
       PORT: String(port),
       // A sidecar's socket is waited for by path, a port by number.
       ...(app.socket ? { UWSRP_APP_SOCKET: app.socket } : { UWSRP_APP_PORT: String(app.port) }),

@@ -1,7 +1,8 @@
 // What is measured, in the order of the table. A scenario has a `name`, a `title`, its `metrics` and
 // `round(proxy, run)`, which resolves with a value for each metric's key. `startApp()` starts what is behind the
 // proxies, `needs` says what a peer must be able to do; with `withApp`
-// the app's processes count too, and `uwsrpModule` is run inside uwsrp. `proxy` has `port`, `pids`, `app` and `idleBytes` (its memory
+// the app's processes count too, `uwsrpModule` is run inside uwsrp and
+// `uwsrpSettings` are its variables. `proxy` has `port`, `pids`, `app` and `idleBytes` (its memory
 // before the first load), `run` has `seconds` and what the run was told.
 import { boot } from './boot.mjs';
 import { eventStream, websocketBroadcast } from './broadcast.mjs';
@@ -14,11 +15,11 @@ import { post } from './post.mjs';
 import { slowApp, slowReaders } from './slow-peers.mjs';
 import { smallGets } from './small-get.mjs';
 import { download, upload } from './transfers.mjs';
-import { unixSocket } from './unix-socket.mjs';
+import { pipelining, unixSocket } from './unix-socket.mjs';
 import { websocketEchoes, websocketNative } from './websocket-echo.mjs';
 
 export const SCENARIOS = [
-  ...[...smallGets, unixSocket, headers, ...jsonAnswers, post, connectionClose],
+  ...[...smallGets, unixSocket, pipelining, headers, ...jsonAnswers, post, connectionClose],
   ...[download, upload, slowReaders, slowApp, eventStream],
   ...[...websocketEchoes, websocketNative, websocketBroadcast],
   ...[idleConnections, idleWebSockets, boot, imageSize],

@@ -2,10 +2,14 @@ import { startNginxApp } from '../apps/nginx.mjs';
 import { cpuAndRate, measureLoad } from '../lib/measure.mjs';
 import { runWrk } from '../lib/wrk.mjs';
 
-/** A scenario of plain requests: wrk in front, nginx behind. `request` is what `runWrk` takes; `over` names the hop. */
-export const wrkScenario = ({ name, title, over = 'http', request }) => ({
+/**
+ * A scenario of plain requests: wrk in front, nginx behind. `request` is what `runWrk` takes; `over` names the hop,
+ * `uwsrpSettings` are variables for uwsrp.
+ */
+export const wrkScenario = ({ name, title, over = 'http', request, uwsrpSettings }) => ({
   name,
   title,
+  uwsrpSettings,
   needs: over,
   startApp: startNginxApp,
   metrics: cpuAndRate('request'),
