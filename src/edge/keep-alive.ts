@@ -1,6 +1,6 @@
 import type { Config, Platform } from '../config/config.ts';
 import { turnNow } from '../lib/turn-clock.ts';
-import { createPeerAddress } from './peer-address.ts';
+import { createPeerAddress, UNKNOWN_PEER } from './peer-address.ts';
 import { PortPeers } from './port-peers.ts';
 import { type HasRemotePort, type HttpResponse, isNewerBuild, type TemplatedApp } from './uws.ts';
 
@@ -66,6 +66,9 @@ const CLOSED_PORT = 4294967295;
 const TOUCH_INTERVAL_MS = 4000;
 const OWN_IDLE_MS = 10_000;
 
+/** Most connections that are remembered: of those that close without a request nobody hears which they were. */
+const MAX_KNOWN = 65_536;
+
 /**
  * Keeps idle client connections for longer than the 10 s that are compiled into uWebSockets.js. Routers pool
  * connections for 60 to 600 s, and a request that races with our close becomes a 502 there (Heroku's H13, H18).
@@ -75,10 +78,12 @@ const OWN_IDLE_MS = 10_000;
  * the close or an upgrade would be memory corruption. Hence the rules of this file, which nothing else may break:
  *
  * - Only connections in `#idle` are touched: they have completed a request and not begun another.
- * - A close is told by `filter(…, -1)` without saying whose it was. The closed one is found there and then, by its
- *   port, among the idle ones. One that closes while it is not idle is never touched again: to be touched it would
- *   have to complete a request first, and a request on the same port and peer comes from a new connection, which has
- *   replaced it in `#open`.
+ * - A close is told by `filter(…, -1)` without saying whose it was. The closed one is found there and then among the
+ *   idle ones: it does not give its own port any more. Nor does one whose peer has reset it and whose close is told
+ *   later, perhaps in another turn, when the memory of this one is gone: so all that do not are left alone from then on.
+ * - One that closes while it is not idle is never touched again: to be touched it would have to complete a request
+ *   first, and a request on the same port and peer comes from a new connection, which has replaced it in `#open`. For
+ *   that, a connection that is gone before its port or its peer could be read is never in `#open`.
  * - An upgrade forgets the connection before `upgrade()` is called.
  */
 export class KeepAlive {
@@ -88,6 +93,7 @@ export class KeepAlive {
   readonly #peerAddress = createPeerAddress();
   /** By port, which nearly always names one connection; those of further peers on the same port are chained by key. */
   readonly #open = new Map<number, Connection[]>();
+  #knownCount = 0;
   /** Each at its `idleIndex`: a set would grow and shrink with each request. */
   readonly #idle: Connection[] = [];
   #toucher: NodeJS.Timeout | undefined;
@@ -110,6 +116,11 @@ export class KeepAlive {
   /** No further connection can be kept: one more answer should close its own. */
   get isFull(): boolean {
     return this.#idle.length >= this.#options.maxConnections;
+  }
+
+  /** Connections that were opened and, as far as is known, not closed. */
+  get knownCount(): number {
+    return this.#knownCount;
   }
 
   /** A request begins: its connection is not idle any more. Undefined when the connection is not known. */
@@ -135,9 +146,12 @@ export class KeepAlive {
   /** The connection closes, is upgraded, or is in a state that nobody knows. */
   forget(connection: KeptConnection): void {
     this.#leaveIdle(connection);
-    const others = this.#open.get(connection.port)?.filter((each) => each !== connection) ?? [];
-    if (others.length > 0) this.#open.set(connection.port, others);
-    else this.#open.delete(connection.port);
+    const known = this.#open.get(connection.port);
+    const at = known?.indexOf(connection) ?? -1;
+    if (at === -1) return;
+    known!.splice(at, 1);
+    this.#knownCount -= 1;
+    if (known!.length === 0) this.#open.delete(connection.port);
   }
 
   /** Leaves idle connections to uWebSockets.js: it closes them within its own 10 s. */
@@ -146,6 +160,7 @@ export class KeepAlive {
     clearInterval(this.#toucher);
     for (const connection of this.#idle.splice(0)) connection.idleIndex = -1;
     this.#open.clear();
+    this.#knownCount = 0;
   }
 
   #leaveIdle(connection: Connection): void {
@@ -160,19 +175,31 @@ export class KeepAlive {
 
   #onOpen(socket: Socket): void {
     const [port, peer] = [socket.getRemotePort(), this.#peerAddress(socket)];
+    if (port === CLOSED_PORT || peer === UNKNOWN_PEER) return;
     this.peers.onOpen(port, peer);
     if (this.#isStopped) return;
-    const connection = { socket, peer, port, idleSince: 0, idleIndex: -1 };
-    const others = this.#open.get(connection.port)?.filter((each) => each.peer !== connection.peer) ?? [];
-    this.#open.set(connection.port, [...others, connection]);
+    const known = this.#open.get(port) ?? [];
+    const before = known.find((each) => each.peer === peer);
+    if (before !== undefined) this.forget(before);
+    known.push({ socket, peer, port, idleSince: 0, idleIndex: -1 });
+    this.#knownCount += 1;
+    // At the end of the map, whose beginning is what was opened longest ago.
+    this.#open.delete(port);
+    this.#open.set(port, known);
+    if (this.#knownCount > MAX_KNOWN) this.#forgetOldest();
+  }
+
+  #forgetOldest(): void {
+    for (const [oldest] of this.#open.values()) {
+      this.forget(oldest!);
+      return;
+    }
   }
 
   #onClose(): void {
-    for (const connection of this.#idle) {
-      if (connection.socket.getRemotePort() === CLOSED_PORT) {
-        this.forget(connection);
-        return;
-      }
+    for (let i = this.#idle.length - 1; i >= 0; i -= 1) {
+      const connection = this.#idle[i]!;
+      if (connection.socket.getRemotePort() !== connection.port) this.forget(connection);
     }
   }
 

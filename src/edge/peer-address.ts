@@ -4,9 +4,13 @@ import type { HttpResponse } from './uws.ts';
 /** Peers whose text is remembered; behind a router there are few. */
 const MAX_REMEMBERED = 1024;
 
+/** A peer that is gone: the kernel tells no address. It is no address, so that nothing it says is believed. */
+export const UNKNOWN_PEER = 'unknown';
+
 /**
  * Makes the reader of a peer's address as text. IPv4 that came over a dual-stack socket is written as IPv4, IPv6 in
- * its short form (RFC 5952).
+ * its short form (RFC 5952). `unknown` when the connection was reset before it could be read, as a client may well do
+ * right behind its request; X-Forwarded-For knows that word (RFC 7239 section 6.2).
  */
 export function createPeerAddress(): (res: HttpResponse) => string {
   const known = new Map<number, string>();
@@ -33,8 +37,7 @@ function isMappedIpv4(bytes: Uint8Array): boolean {
 }
 
 function ipv6Text(bytes: Uint8Array): string {
-  // No address: the connection came over a unix socket, or is gone already.
-  if (bytes.length !== 16) return '127.0.0.1';
+  if (bytes.length !== 16) return UNKNOWN_PEER;
   const groups: string[] = [];
   for (let i = 0; i < 16; i += 2) groups.push(((bytes[i]! << 8) | bytes[i + 1]!).toString(16));
   return new SocketAddress({ address: groups.join(':'), family: 'ipv6' }).address;
