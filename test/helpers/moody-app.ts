@@ -66,7 +66,9 @@ export class MoodyApp {
     fullBody: Buffer,
     head: AppRequestHead,
   ): Promise<void> {
-    const body = head.method === 'HEAD' ? Buffer.alloc(0) : fullBody;
+    // Bytes that come by themselves behind an answer to HEAD, which is whole, would be the next request's trouble.
+    const isHead = head.method === 'HEAD';
+    const body = isHead ? Buffer.alloc(0) : fullBody;
     const start = `HTTP/1.1 200 OK\r\nX-Id: ${id}\r\n`;
     const end = Buffer.concat([Buffer.from(`Content-Length: ${fullBody.length}\r\n\r\n`), body]);
     const whole = Buffer.concat([Buffer.from(start), end]);
@@ -77,7 +79,7 @@ export class MoodyApp {
         return connection.send(whole);
       case 'chunked':
         connection.send(`${start}Transfer-Encoding: chunked\r\n\r\n`);
-        return this.#sendChunks(connection, body);
+        return isHead ? undefined : this.#sendChunks(connection, body);
       case 'until-close':
         connection.send(`${start}\r\n`);
         return connection.end(body);
@@ -118,10 +120,12 @@ export class MoodyApp {
       case 'chunk-reset':
       case 'chunk-garbage':
         await connection.sendAndFlush(`${start}Transfer-Encoding: chunked\r\n\r\n`);
-        await connection.sendAndFlush(`${(body.length + 10).toString(16)}\r\n`);
-        await connection.sendAndFlush(body.subarray(0, half));
+        if (!isHead) {
+          await connection.sendAndFlush(`${(body.length + 10).toString(16)}\r\n`);
+          await connection.sendAndFlush(body.subarray(0, half));
+        }
         if (mood === 'chunk-garbage')
-          return connection.send(Buffer.concat([body.subarray(half), Buffer.alloc(12, 'g')]));
+          return isHead ? undefined : connection.send(Buffer.concat([body.subarray(half), Buffer.alloc(12, 'g')]));
         return mood === 'chunk-fin' ? connection.end() : connection.reset();
       case 'early':
         connection.send(early);
