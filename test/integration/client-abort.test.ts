@@ -4,10 +4,12 @@ import { startDeafApp } from '../helpers/deaf-app.ts';
 import { GET, type ProxiedCase, startProxiedApp } from '../helpers/proxied-app.ts';
 import { connectRaw, type RawSocket } from '../helpers/raw-socket.ts';
 import { eachRequest, respond, type ScriptedConnection } from '../helpers/scripted-app.ts';
+import { settled } from '../helpers/settled.ts';
 import { withTimeout } from '../helpers/timeout.ts';
 import { until } from '../helpers/until.ts';
 import { startUwsrp } from '../helpers/uwsrp.ts';
 
+const PIECE = Buffer.alloc(1_000_000, 'u');
 const UPLOAD = 'POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100000000\r\n\r\n';
 const CHUNKED_UPLOAD = 'POST / HTTP/1.1\r\nHost: a\r\nTransfer-Encoding: chunked\r\n\r\n';
 
@@ -192,6 +194,55 @@ test('a client that leaves while its request waits for a connection is forgotten
         assert.deepEqual(targets, ['/first', '/third']);
       });
     }
+  }
+});
+
+/** Uploads until the app, which reads nothing, holds the client back. */
+async function uploadUntilHeldBack(run: ProxiedCase): Promise<RawSocket> {
+  let sent = 0;
+  const client = await run.send(UPLOAD);
+  void (async () => {
+    for (;;) {
+      await client.sendAndFlush(PIECE);
+      sent += PIECE.length;
+    }
+  })().catch(() => {});
+  await run.app.until((app) => app.requests === 1, 'the head at the app');
+  await settled(() => sent);
+  assert.ok(sent < 100_000_000, `${sent} bytes were taken from the client`);
+  return client;
+}
+
+// uWebSockets.js looks at no connection that it holds back, not even for a reset.
+test('a client that leaves while the app holds it back', async (t) => {
+  const script = async (connection: ScriptedConnection) => {
+    await connection.readRequestHead();
+    connection.pause();
+  };
+
+  const proxied = await startProxiedApp(t);
+  for (const [how, leave] of LEAVES) {
+    await proxied.test(`(${how}) takes its connection to the app along as soon as the app reads on`, async (run) => {
+      await run.script(script);
+      leave(await uploadUntilHeldBack(run));
+      const connection = run.app.accepted[0]!;
+      connection.resume();
+      await withTimeout(connection.closed, 'the connection to the app to be closed');
+      assert.ok(connection.socket.bytesRead < 100_000_000, 'an upload that is cut came whole');
+    });
+  }
+
+  const impatient = await startProxiedApp(t, { env: { UWSRP_RESPONSE_TIMEOUT: '1s' } });
+  for (const [how, leave] of LEAVES) {
+    await impatient.test(
+      `(${how}) is let go of after UWSRP_RESPONSE_TIMEOUT, though the app never does`,
+      async (run) => {
+        const open = run.uwsrp.openFiles();
+        await run.script(script);
+        leave(await uploadUntilHeldBack(run));
+        await until(() => run.uwsrp.openFiles() === open, 'both connections to be let go of', 15_000);
+      },
+    );
   }
 });
 

@@ -83,6 +83,13 @@ test('the head of a response', async (t) => {
     assert.equal((await run.ask(respond(''))).headers.get('server'), undefined);
   });
 
+  await proxied.test('leaves the Via of the app as it is, and adds none', async (run) => {
+    const vias = ['1.1 app', '2 cache'];
+    const response = await run.ask(respond('', { head: vias.map((via) => `Via: ${via}`) }));
+    assert.deepEqual(response.headers.all('via'), vias);
+    assert.equal((await run.ask(respond(''))).headers.get('via'), undefined);
+  });
+
   await proxied.test('drops what concerns the connection to the app only', async (run) => {
     const head = [
       'Connection: keep-alive, X-Hop, x-second',
