@@ -7,6 +7,7 @@ import { connectRaw, type RawSocket } from '../helpers/raw-socket.ts';
 import { runPooledConnection } from '../helpers/router.ts';
 import { startScriptedApp } from '../helpers/scripted-app.ts';
 import { hasNewerBuild } from '../helpers/target.ts';
+import { withTimeout } from '../helpers/timeout.ts';
 import { startUwsrp, type Uwsrp } from '../helpers/uwsrp.ts';
 
 const GET = 'GET / HTTP/1.1\r\nHost: app.example\r\n\r\n';
@@ -15,7 +16,8 @@ async function start(t: Parameters<typeof startUwsrp>[0], env: Record<string, st
   const app = await startScriptedApp(t, async (connection) => {
     for (;;) {
       try {
-        await connection.readRequest(120_000);
+        const { target } = await connection.readRequest(120_000);
+        if (target === '/silent') await connection.closed;
       } catch (error) {
         // The client went away in the middle of its request, or the pool let the connection go.
         if (error instanceof EndOfBytes) return;
@@ -89,63 +91,119 @@ describe('client connections', { concurrency: true }, () => {
     assert.equal(await ask(second), 'close');
   });
 
-  test('that are kept survive the churn of resets, aborts, upgrades and time-outs beside them', async (t) => {
-    const uwsrp = await start(t, { UWSRP_KEEP_ALIVE: 'on' });
+  test('that are kept survive the churn of resets, aborts, upgrades and time-outs beside them, and a stop', async (t) => {
+    const uwsrp = await start(t, {
+      UWSRP_KEEP_ALIVE: 'on',
+      UWSRP_UPLOAD_IDLE_TIMEOUT: '1s',
+      UWSRP_RESPONSE_TIMEOUT: '1s',
+      UWSRP_MAX_BODY_SIZE: '1kb',
+    });
     const seconds = Number(process.env.KEEP_ALIVE_STRESS_SECONDS ?? 25);
     const gapMs = hasNewerBuild ? 11_000 : 3000;
     const gaps = Array.from({ length: Math.ceil((seconds * 1000) / gapMs) }, () => gapMs);
     const kept = Array.from({ length: 100 }, () => runPooledConnection(uwsrp.port, gaps));
-    let isOver = false;
-    const churn = Promise.all(Array.from({ length: 8 }, (_, seed) => churnUntil(uwsrp.port, seed, () => isOver)));
+    let isStopping = false;
+    const churnOf = (visits: readonly Visit[], count: number) =>
+      Array.from({ length: count }, (_, seed) => churn(uwsrp.port, visits, new Random(seed), () => isStopping));
+    const quick = churnOf(QUICK_VISITS, 8);
+    const timed = churnOf(TIMED_VISITS, 6);
     const runs = await Promise.all(kept);
-    isOver = true;
-    const churned = (await churn).reduce((sum, count) => sum + count, 0);
-    t.diagnostic(`${churned} short connections beside ${kept.length} kept ones`);
-    assert.ok(churned > 1000);
     assert.deepEqual(
       runs.filter((run) => run.failed > 0 || run.connections !== 1),
       [],
     );
-    assert.equal((await uwsrp.stop()).code, 143);
+
+    const idle = await Promise.all(Array.from({ length: 50 }, () => connectRaw(uwsrp.port, t)));
+    for (const client of idle) await ask(client);
+    isStopping = true;
+    assert.deepEqual(await uwsrp.stop(), { code: 143, signal: null });
+    for (const client of idle) await client.closed;
+    const counts = await Promise.all([Promise.all(quick), Promise.all(timed)]);
+    const [short, timedOut] = counts.map((each) => each.reduce((sum, count) => sum + count, 0)) as [number, number];
+    t.diagnostic(`${short} short connections and ${timedOut} time-outs beside ${kept.length} kept ones`);
+    assert.ok(short > 1000);
+    assert.ok(timedOut > 30);
   });
 });
 
-/** Opens and ends connections in all the ways in which a client can, until told to stop; returns how many. */
-async function churnUntil(port: number, seed: number, isOver: () => boolean): Promise<number> {
-  const random = new Random(seed);
-  let count = 0;
-  while (!isOver()) {
-    const client = await connectRaw(port);
-    count += 1;
-    switch (random.between(0, 7)) {
-      case 0: // never says a word
-        break;
-      case 1:
-        client.send('GET / HTTP/1.1\r\nHost: half');
-        break;
-      case 2:
-        client.send(GET);
-        break;
-      case 3:
-        client.send(
-          'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
-        );
-        break;
-      case 4:
-        client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf of it');
-        break;
-      case 5:
-        client.send(`${GET}${GET}`);
-        break;
-      default:
-        await ask(client);
-        await ask(client);
+/** What one client does with its connection. */
+type Visit = (client: RawSocket, port: number) => Promise<unknown> | undefined;
+
+const sends =
+  (text: string): Visit =>
+  (client) => {
+    client.send(text);
+    return undefined;
+  };
+
+const QUICK_VISITS: readonly Visit[] = [
+  () => undefined,
+  sends('GET / HTTP/1.1\r\nHost: half'),
+  sends(GET),
+  sends(
+    'GET / HTTP/1.1\r\nHost: a\r\nConnection: Upgrade\r\nUpgrade: websocket\r\nSec-WebSocket-Version: 13\r\n' +
+      'Sec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
+  ),
+  sends('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf of it'),
+  sends(`${GET}${GET}`),
+  // Malformed, on a connection that is idle already.
+  async (client) => {
+    await ask(client);
+    client.send('GET / HTTP/1.1\r\nX : 1\r\n\r\n');
+  },
+  async (client) => {
+    await ask(client);
+    client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2000\r\n\r\n');
+    assert.equal((await client.readResponse()).status, 413);
+  },
+  async (client) => {
+    await ask(client);
+    await ask(client);
+  },
+  // A router that dies takes all of its idle connections along at once.
+  async (client, port) => {
+    const clients = [client, ...(await Promise.all(Array.from({ length: 10 }, () => connectRaw(port))))];
+    await Promise.all(clients.map(ask));
+    for (const each of clients) each.reset();
+  },
+];
+
+const TIMED_VISITS: readonly Visit[] = [
+  async (client) => {
+    client.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 100\r\n\r\nhalf of it');
+    assert.equal((await client.readResponse()).status, 408);
+  },
+  async (client) => {
+    client.send(GET.replace('/', '/silent'));
+    assert.equal((await client.readResponse()).status, 504);
+    await ask(client);
+  },
+  async (client) => {
+    await ask(client);
+    client.send('GET / HTTP/1.1\r\nHost: half');
+    await withTimeout(client.closed, 'the end of a connection whose head never ends', 20_000);
+  },
+];
+
+/** Opens and ends connections in these ways, until the port is closed by a stop; returns how many. */
+async function churn(
+  port: number,
+  visits: readonly Visit[],
+  random: Random,
+  isStopping: () => boolean,
+): Promise<number> {
+  for (let count = 0; ; count += 1) {
+    try {
+      const client = await connectRaw(port);
+      await random.pick(visits)(client, port);
+      // Idle ones stay a little, so that the sweep meets them in every state.
+      if (random.chance(0.1)) await wait(random.between(1, 50));
+      if (random.chance(0.5)) client.reset();
+      else client.destroy();
+      await client.closed;
+    } catch (error) {
+      if (isStopping()) return count;
+      throw error;
     }
-    // Idle ones stay a little, so that the sweep meets them in every state.
-    if (random.chance(0.1)) await wait(random.between(1, 50));
-    if (random.chance(0.5)) client.reset();
-    else client.destroy();
-    await client.closed;
   }
-  return count;
 }
