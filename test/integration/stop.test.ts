@@ -9,8 +9,10 @@ import { patternHash } from '../helpers/pattern.ts';
 import { GET } from '../helpers/proxied-app.ts';
 import { connectRaw, type RawSocket } from '../helpers/raw-socket.ts';
 import { eachRequest, respond, type ScriptedApp, startScriptedApp } from '../helpers/scripted-app.ts';
+import { withTimeout } from '../helpers/timeout.ts';
 import { until } from '../helpers/until.ts';
 import { spawnUwsrp, startUwsrp, type Uwsrp } from '../helpers/uwsrp.ts';
+import { openWebSocket } from '../helpers/websocket.ts';
 
 const HELD = 'GET /held HTTP/1.1\r\nHost: a\r\n\r\n';
 
@@ -107,7 +109,7 @@ test('a download that has begun arrives whole', async (t) => {
   assert.deepEqual(await exited, { code: 0, signal: null });
 });
 
-test('200 requests and an event stream at a time: none is lost by a stop', async (t) => {
+test('200 requests, an event stream and 50 WebSockets at a time: nothing is lost by a stop', async (t) => {
   const uwsrp = await startUwsrp(t, { args: ['node', 'apps/node-http.js'], env: { UWSRP_DRAIN_TIMEOUT: '3s' } });
   const clients = await Promise.all(
     Array.from({ length: 200 }, (_, index) =>
@@ -122,16 +124,26 @@ test('200 requests and an event stream at a time: none is lost by a stop', async
   );
   const stream = await ask(t, uwsrp, 'GET /sse HTTP/1.1\r\nHost: a\r\n\r\n');
   await stream.readUntil('data: hello\n\n');
-  // Answered behind all others by the one thread of the app: they are all in flight.
-  await request(uwsrp.port, { path: '/status/200' });
+  const sockets = await Promise.all(
+    Array.from({ length: 50 }, () => openWebSocket(t, `ws://127.0.0.1:${uwsrp.port}/`)),
+  );
+  for (const socket of sockets) for (let count = 0; count < 20; count += 1) socket.send(`${count}`);
+  // What came before it, uwsrp and the app have read before it, and what the app sent before its answer is on its way:
+  // all requests are in flight, and no message is one that came too late.
+  await request(uwsrp.port, { method: 'POST', path: '/ws-send', body: 'last words' });
   const { exited } = uwsrp;
   uwsrp.child.kill('SIGTERM');
+  for (const socket of sockets) {
+    assert.equal((await socket.nextMessage()).text, 'last words');
+    assert.deepEqual(await withTimeout(socket.closed, 'the close of a WebSocket'), { code: 1001, reason: '' });
+  }
   const responses = await Promise.all(clients.map((client) => client.readResponse({ timeoutMs: 10_000 })));
   assert.ok(responses.every(({ status }) => status === 200));
   for (const client of clients) client.destroy();
   assert.deepEqual(await exited, { code: 0, signal: null });
   await stream.closed;
   assert.match(stream.received.toString(), /\r\n0\r\n\r\n$/);
+  assert.equal(uwsrp.stdout.match(/^websocket closed 1001 after 20 messages$/gm)?.length, sockets.length);
 });
 
 test('a response that takes longer than the stop may is cut, and never looks complete', async (t) => {
