@@ -9,7 +9,8 @@ import { withTimeout } from '../helpers/timeout.ts';
 const MIB = 1024 * 1024;
 /** More than 2^32: a count in 32 bits comes round. */
 const TOTAL = 5_000_000_000;
-const MAX_GROWTH = 32 * MIB;
+/** Copies of what came wait for the garbage collector: some 80 MB with Node 24, however much goes through. */
+const MAX_GROWTH = 128 * MIB;
 const PIECE = Buffer.alloc(MIB, 'huge');
 
 function* pieces(): Generator<Buffer> {
@@ -44,7 +45,7 @@ function countDownload(client: RawSocket): Promise<number> {
 test(`a body of ${TOTAL} bytes`, async (t) => {
   const proxied = await startProxiedApp(t);
 
-  await proxied.test('goes up whole, and costs no memory', async (run) => {
+  await proxied.test('goes up whole, and costs bounded memory', async (run) => {
     await run.script(async (connection) => {
       const { headers } = await connection.readRequestHead();
       assert.equal(headers.get('content-length'), `${TOTAL}`);
@@ -58,7 +59,7 @@ test(`a body of ${TOTAL} bytes`, async (t) => {
     assert.ok(growth < MAX_GROWTH, `memory grew by ${growth} bytes`);
   });
 
-  await proxied.test('comes down whole, and costs no memory', async (run) => {
+  await proxied.test('comes down whole, and costs bounded memory', async (run) => {
     await run.script(async (connection) => {
       await connection.readRequestHead();
       await sendDownload(connection, 'length', TOTAL, pieces());
