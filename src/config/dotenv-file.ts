@@ -1,5 +1,5 @@
+import { createRequire } from 'node:module';
 import { resolve } from 'node:path';
-import { parse } from 'dotenv';
 import { quoteValue } from '../lib/quote-value.ts';
 
 export interface DotenvFile {
@@ -36,5 +36,7 @@ export function readDotenvFile(
       problem: `UWSRP_DOTENV: ${quoteValue(path)} cannot be read: ${reason} (allowed: the path of a file that can be read, or off)`,
     };
   }
+  // Loaded only here: most containers have no such file.
+  const { parse }: typeof import('dotenv') = createRequire(import.meta.url)('dotenv');
   return { path, values: parse(text.replace(/^\uFEFF/, '')) };
 }

@@ -1,6 +1,6 @@
-import { randomBytes } from 'node:crypto';
 import type { Redis, RedisOptions } from 'ioredis';
 import type { Logger } from 'pino';
+import { randomBytes } from '../lib/random-bytes.ts';
 import { encodeEnvelope, tryDecodeEnvelope } from './envelope.ts';
 import type { Message, PubSub } from './pub-sub.ts';
 import { Sequences } from './sequences.ts';

@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import { ERRORS, type ErrorCode } from '../lib/errors.ts';
 import { type ErrorPages, findPage } from './error-pages.ts';
 
@@ -49,6 +48,21 @@ function weightOf(parameters: readonly string[]): number {
   return /^q=(0(\.\d{0,3})?|1(\.0{0,3})?)$/.test(q) ? Number(q.slice(2)) : 0;
 }
 
+/** Reason phrases (RFC 9110 section 15, RFC 6585; 499 is nginx's). Node has them in node:http, which is slow to load. */
+const REASONS = {
+  400: 'Bad Request',
+  408: 'Request Timeout',
+  413: 'Payload Too Large',
+  417: 'Expectation Failed',
+  426: 'Upgrade Required',
+  431: 'Request Header Fields Too Large',
+  499: 'Client Closed Request',
+  500: 'Internal Server Error',
+  502: 'Bad Gateway',
+  503: 'Service Unavailable',
+  504: 'Gateway Timeout',
+} as const;
+
 function responses(
   contentType: string,
   render: (status: number, reason: string, text: string, code: string) => string,
@@ -57,7 +71,7 @@ function responses(
   const entries = Object.entries(ERRORS).map(([code, row]) => {
     const { status, clientText } = 'status' in row ? row : ERRORS.INTERNAL;
     const shownCode = 'status' in row ? code : 'INTERNAL';
-    const reason = STATUS_CODES[status] ?? 'Client Closed Request';
+    const reason = REASONS[status];
     const body = pageOf(status) ?? Buffer.from(render(status, reason, clientText, shownCode));
     return [code, { status, reason, contentType, body, retryAfter: status === 503 ? RETRY_AFTER_SECONDS : undefined }];
   });

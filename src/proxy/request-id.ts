@@ -1,5 +1,5 @@
-import { randomBytes } from 'node:crypto';
 import type { Config } from '../config/config.ts';
+import { randomBytes } from '../lib/random-bytes.ts';
 import type { IncomingRequest } from './incoming-request.ts';
 
 const ID_CHARS = 32;

@@ -1,5 +1,5 @@
 import { access } from 'node:fs/promises';
-import { type IncomingMessage, request } from 'node:http';
+import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { StatusRange } from '../config/config.ts';
 import { formatTarget, type UpstreamTarget } from '../lib/upstream-target.ts';
@@ -91,6 +91,8 @@ interface RequestOptions {
 
 /** `GET path`, following no redirect: a redirect is an answer like any other, and the statuses say what it means. */
 function tryRequest({ target, path, statuses, userAgent, limitMs, signal }: RequestOptions): Promise<Answer> {
+  // On Node 24 it takes 20 ms and 7 MB, which only those with a UWSRP_READY_PATH shall pay, while their app boots.
+  const { request } = process.getBuiltinModule('node:http');
   return new Promise((resolve) => {
     const outgoing = request({
       ...(target.kind === 'unix' ? { socketPath: target.path } : { host: target.host, port: target.port }),

@@ -32,6 +32,8 @@ export interface ReadinessOptions {
 
 const FIRST_WAIT_MS = 5;
 const LONGEST_WAIT_MS = 100;
+/** Adds up to waits of a tenth of the time so far: what is noticed late by the half of that is noticed soon enough. */
+const WAIT_GROWTH = 1.1;
 const PROBE_LIMIT_MS = 5000;
 const HINT_EVERY_MS = 15_000;
 
@@ -46,7 +48,7 @@ export async function waitUntilReady(options: ReadinessOptions): Promise<Upstrea
   let lastReason = '';
 
   let nextHintMs = HINT_EVERY_MS;
-  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * 1.5, LONGEST_WAIT_MS)) {
+  for (let waitMs = FIRST_WAIT_MS; ; waitMs = Math.min(waitMs * WAIT_GROWTH, LONGEST_WAIT_MS)) {
     await clock.sleep(waitMs, signal);
     signal.throwIfAborted();
     const leftMs = timeoutMs === 0 ? Number.POSITIVE_INFINITY : timeoutMs - (clock.now() - startedMs);

@@ -1,4 +1,4 @@
-import { createHash, randomBytes } from 'node:crypto';
+import { randomBytes } from '../lib/random-bytes.ts';
 
 /** The value of RFC 6455 section 1.3 that a server's answer to the key is made with. */
 const ACCEPT_GUID = '258EAFA5-E914-47DA-95CA-C5AB0DC85B11';
@@ -37,6 +37,8 @@ export function createKey(): string {
 }
 
 export function acceptFor(key: string): string {
+  // Loaded by the first WebSocket, so that others need not wait for it at boot, nor have it in memory.
+  const { createHash } = process.getBuiltinModule('node:crypto');
   return createHash('sha1')
     .update(key + ACCEPT_GUID)
     .digest('base64');
