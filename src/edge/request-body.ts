@@ -1,5 +1,6 @@
 import type { LocalAnswer } from '../proxy/local-answer.ts';
 import type { UpstreamConnection } from '../upstream/upstream-connection.ts';
+import { UploadMemory } from './upload-memory.ts';
 import type { UploadWatch, WatchedUpload } from './upload-watch.ts';
 import type { HttpResponse } from './uws.ts';
 
@@ -53,9 +54,10 @@ export class RequestBody implements WatchedUpload {
 
   readonly #res: HttpResponse;
   readonly #isChunked: boolean;
+  readonly #memory: UploadMemory;
   readonly #watch: UploadWatch;
   #connection: UpstreamConnection | undefined;
-  /** What came before there was a connection. */
+  /** What came before there was a connection, as it is to be written. */
   #waiting: Buffer[] = [];
   #waitingBytes = 0;
   /** No more is wanted for now; `#isPaused` follows when the current read is over. */
@@ -76,6 +78,7 @@ export class RequestBody implements WatchedUpload {
   constructor(res: HttpResponse, isChunked: boolean, watch: UploadWatch) {
     this.#res = res;
     this.#isChunked = isChunked;
+    this.#memory = new UploadMemory(isChunked);
     this.#watch = watch;
     res.onData((chunk, isLast) => this.#onData(chunk, isLast));
     watch.add(this);
@@ -90,7 +93,7 @@ export class RequestBody implements WatchedUpload {
   attach(connection: UpstreamConnection): void {
     this.#connection = connection;
     let isTaken = true;
-    for (const chunk of this.#waiting) isTaken = this.#send(chunk);
+    for (const bytes of this.#waiting) isTaken = connection.write(bytes);
     this.#waiting = [];
     this.#waitingBytes = 0;
     this.#pausedSince = performance.now();
@@ -100,7 +103,9 @@ export class RequestBody implements WatchedUpload {
 
   /** The app has taken what was sent. */
   onDrain(): void {
-    if (this.#mode === 'handOn') this.#resume();
+    if (this.#mode !== 'handOn') return;
+    if (this.#connection !== undefined) this.#memory.reclaim(this.#connection);
+    this.#resume();
   }
 
   /** Nobody wants the rest: it is read and dropped. Call it while the response is alive, or a pause would stay. */
@@ -174,18 +179,7 @@ export class RequestBody implements WatchedUpload {
       this.owner?.onBodyTooLarge();
       return;
     }
-    // The chunk's memory is uWebSockets.js's own and dies with this call.
-    const bytes = Buffer.from(chunk.slice(0));
-    let isTaken = true;
-    if (bytes.length > 0) {
-      if (this.#connection === undefined) {
-        this.#waiting.push(bytes);
-        this.#waitingBytes += bytes.length;
-        isTaken = this.#waitingBytes < HIGH_WATER_MARK;
-      } else {
-        isTaken = this.#send(bytes);
-      }
-    }
+    const isTaken = chunk.byteLength === 0 || this.#handOn(new Uint8Array(chunk));
     if (isLast) {
       if (this.#connection !== undefined) this.#finish();
       else this.owner?.onBodyReceived();
@@ -194,12 +188,13 @@ export class RequestBody implements WatchedUpload {
     }
   }
 
-  #send(bytes: Buffer): boolean {
-    const connection = this.#connection!;
-    if (!this.#isChunked) return connection.write(bytes);
-    connection.write(`${bytes.length.toString(16)}\r\n`);
-    connection.write(bytes);
-    return connection.write('\r\n');
+  /** The memory is uWebSockets.js's own, and dies with this turn. */
+  #handOn(bytes: Uint8Array): boolean {
+    if (this.#connection !== undefined) return this.#memory.send(this.#connection, bytes);
+    const copy = this.#memory.copy(bytes);
+    this.#waiting.push(copy);
+    this.#waitingBytes += copy.length;
+    return this.#waitingBytes < HIGH_WATER_MARK;
   }
 
   #finish(): void {
@@ -233,6 +228,7 @@ export class RequestBody implements WatchedUpload {
 
   #release(mode: 'drop' | 'linger'): void {
     this.#mode = mode;
+    if (this.#connection !== undefined) this.#memory.reclaim(this.#connection);
     this.#connection = undefined;
     this.#waiting = [];
   }

@@ -170,9 +170,18 @@ export class UpstreamConnection implements TurnEndTask {
     this.#socket.uncork();
   }
 
-  /** Writes body bytes; they must stay as they are. False asks to wait for `onDrain`. */
+  /**
+   * Writes body bytes; they must stay as they are while `unwrittenBytes` is not 0. False asks to wait for `onDrain`: the
+   * kernel did not take them.
+   */
   write(chunk: Buffer | string): boolean {
-    return this.#socket.write(chunk as string, 'latin1');
+    this.#socket.write(chunk as string, 'latin1');
+    return this.#socket.writableLength < WRITE_HIGH_WATER_MARK;
+  }
+
+  /** Bytes accepted by `write` that the kernel has not taken yet. */
+  get unwrittenBytes(): number {
+    return this.#socket.writableLength;
   }
 
   /** The request's body is complete. */

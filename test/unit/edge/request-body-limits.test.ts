@@ -44,6 +44,10 @@ class StubConnection {
     return this as unknown as UpstreamConnection;
   }
 
+  get unwrittenBytes(): number {
+    return this.isSlow ? 64 * 1024 : 0;
+  }
+
   write(chunk: Buffer | string): boolean {
     this.text += chunk.toString();
     return !this.isSlow;

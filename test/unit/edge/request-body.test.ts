@@ -20,7 +20,7 @@ function start(isChunked = false) {
     onBodySilent: () => told.push('silent'),
     onBodyStalled: () => told.push('stalled'),
   };
-  const app = { isSlow: false, finishRequest() {}, write: () => !app.isSlow };
+  const app = { isSlow: false, unwrittenBytes: 0, finishRequest() {}, write: () => !app.isSlow };
   body.attach(app as unknown as UpstreamConnection);
   const sweepAt = (ms: number) => body.sweep(performance.now() + ms, IDLE_TIMEOUT_MS);
   return { res, body, told, app, sweepAt };
