@@ -1,7 +1,7 @@
 import type { HttpResponse } from './uws.ts';
 
 /** Size of the buffer in which uWebSockets.js collects what is written in one cork. */
-const CORK_BYTES = 16 * 1024;
+export const CORK_BYTES = 16 * 1024;
 /** The most that the size of a chunk and the line ends around it take. */
 const FRAME_BYTES = 16;
 

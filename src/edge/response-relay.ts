@@ -2,6 +2,7 @@ import { atTurnEnd, type TurnEndTask } from '../lib/turn-end.ts';
 import type { ResponseHead } from '../upstream/response-head.ts';
 import type { ResponseSink } from '../upstream/response-parser.ts';
 import { SMALL_BODY_BYTES, writeChunks } from './chunked-body.ts';
+import { writeKnownLength } from './known-length-body.ts';
 import { type SlowReader, slowReaders } from './slow-readers.ts';
 import type { HttpResponse } from './uws.ts';
 
@@ -225,31 +226,13 @@ export class ResponseRelay implements ResponseSink, SlowReader, TurnEndTask {
     const isTaken =
       this.#contentLength < 0
         ? writeChunks(this.#res, this.#chunks, this.#isEnded, this.#hasWritableHandler)
-        : this.#writeKnownLength();
+        : writeKnownLength(this.#res, this.#chunks, this.#contentLength, this.#isEnded, this.bodyBytes);
     if (!isTaken) {
       this.keepChunks();
       this.#block();
     } else if (this.#isEnded) {
       this.#finish();
     }
-  }
-
-  /**
-   * Once the head is out this is called without a cork: what is in the cork's buffer counts as sent though it may not be,
-   * and the response would be over before its last bytes are with the kernel.
-   */
-  #writeKnownLength(): boolean {
-    while (this.#chunks.length > 0) {
-      const chunk = this.#chunks[0]!;
-      const before = this.#res.getWriteOffset();
-      const [isAllSent, isDone] = this.#res.tryEnd(chunk, this.#contentLength);
-      if (!isAllSent && !isDone) {
-        this.#chunks[0] = chunk.subarray(this.#res.getWriteOffset() - before);
-        return false;
-      }
-      this.#chunks.shift();
-    }
-    return true;
   }
 
   #block(): void {
@@ -267,7 +250,7 @@ export class ResponseRelay implements ResponseSink, SlowReader, TurnEndTask {
     this.#isBlocked = false;
     slowReaders.delete(this);
     // With such a handler uWebSockets.js does not send by itself what it has queued; leaving a cork does.
-    if (this.#contentLength < 0) this.#res.cork(() => {});
+    this.#res.cork(() => {});
     this.#writeBody();
     if (this.#isBlocked) return false;
     if (!this.#isEnded) this.#source?.resumeReading();

@@ -71,6 +71,18 @@ test('bodies of every size pass unchanged', async (t) => {
   });
 });
 
+test('bodies of every size pass without a word on standard error', async (t) => {
+  // uWebSockets.js complains there of every write that is not in a cork.
+  const uwsrp = await startNode(t);
+  for (const size of SIZES) {
+    for (const path of [`/bytes/${size}`, `/bytes/${size}/chunked`]) {
+      await request(uwsrp.port, { path, timeoutMs: 30_000 });
+    }
+  }
+  await uwsrp.stop();
+  assert.equal(uwsrp.stderr, '');
+});
+
 test('a download that nobody reads stops the app, costs bounded memory, and is whole when it is read', async (t) => {
   const total = 100 * MIB;
   let sent = 0;
