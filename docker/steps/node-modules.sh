@@ -10,11 +10,14 @@ ensure_node_modules() {
   touch node_modules/.package-lock.json
 }
 
-# Apps in Python stand in for "any language" in the integration tests.
+# Apps in Python stand in for "any language" in the integration tests; Python's WebSockets and Chromium's are peers that
+# share nothing with ours.
 ensure_test_programs() {
   local missing=()
   has python3 || missing+=(python3)
   has redis-server || missing+=(redis-server)
+  has chromium || missing+=(chromium)
+  [ -d /usr/lib/python3/dist-packages/websockets ] || missing+=(python3-websockets)
   [ "${#missing[@]}" -eq 0 ] && return
   can_install_packages || fail "The tests run programs that are not installed: ${missing[*]}." \
     'Install them and try again.'
