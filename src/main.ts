@@ -12,14 +12,19 @@ import { readErrorPages } from './proxy/error-pages.ts';
 import { findCommand } from './supervisor/find-command.ts';
 import { runOneOff } from './supervisor/one-off.ts';
 
-try {
-  process.exitCode = await main(parseArguments(process.argv.slice(2)));
-} catch (error) {
-  process.stderr.write(describe(error));
-  process.exitCode = exitCodeOf(error);
+// Not awaited here: the image has all of this in one CommonJS file, which knows no await at the top.
+void run();
+
+async function run(): Promise<void> {
+  try {
+    process.exitCode = await main(parseArguments(process.argv.slice(2)));
+  } catch (error) {
+    process.stderr.write(describe(error));
+    process.exitCode = exitCodeOf(error);
+  }
+  // Whatever a fault left open must not keep a container alive that no longer serves.
+  process.exit();
 }
-// Whatever a fault left open must not keep a container alive that no longer serves.
-process.exit();
 
 async function main(request: CliRequest): Promise<number> {
   if (request.kind === 'help') return print(formatHelp());

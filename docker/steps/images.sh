@@ -1,7 +1,7 @@
 # Sourced by docker/setup: the images of docker/Dockerfile.
 
 # What the images are made of; a change of any of it builds them anew (Docker's cache then spares the rest).
-readonly IMAGE_SOURCES=(src docker/Dockerfile docker/launcher package.json package-lock.json tsconfig.json .npmrc
+readonly IMAGE_SOURCES=(src docker/Dockerfile docker/launcher docker/boot package.json package-lock.json tsconfig.json .npmrc
   LICENSE .dockerignore Procfile examples/express-websocket)
 
 # ensure_image <name> <target>: builds uwsrp/<name> unless it is what the sources say.
