@@ -1,4 +1,5 @@
 import { isUtf8 } from 'node:buffer';
+import { SpareMemory } from './spare-memory.ts';
 import {
   BINARY,
   CLOSE,
@@ -31,6 +32,9 @@ const MAX_HEADER = 10;
 const MIN_MESSAGE_BYTES = 1024;
 
 const NOTHING: Buffer = Buffer.alloc(0);
+
+/** For frames that were cut, of all readers: once such a frame is handled nobody looks at it any more. */
+const cutFrames = new SpareMemory();
 
 /**
  * Reads the frames of a server (unmasked, RFC 6455 section 5) from pieces of any size. A message that lies whole in
@@ -104,8 +108,7 @@ export class WebSocketFrameReader {
       if (this.#isDone) return length;
     }
     if (size === 0) return offset;
-    if (this.#partial.length < size)
-      this.#partial = copyInto(Buffer.allocUnsafeSlow(size), this.#partial, this.#partialBytes);
+    if (this.#partial.length < size) this.#partial = copyInto(cutFrames.take(size), this.#partial, this.#partialBytes);
     const taken = Math.min(size - this.#partialBytes, length - offset);
     bytes.copy(this.#partial, this.#partialBytes, offset, offset + taken);
     this.#partialBytes += taken;
@@ -115,11 +118,12 @@ export class WebSocketFrameReader {
     this.#partial = NOTHING;
     this.#partialBytes = 0;
     this.#frame(frame, 0, size);
+    cutFrames.giveBack(frame);
     return offset + taken;
   }
 
   #keepPartial(bytes: Buffer, offset: number, length: number, size: number): void {
-    this.#partial = Buffer.allocUnsafeSlow(Math.max(size, MAX_HEADER));
+    this.#partial = cutFrames.take(Math.max(size, MAX_HEADER));
     this.#partialBytes = bytes.copy(this.#partial, 0, offset, length);
   }
 

@@ -1,3 +1,4 @@
+import { SpareMemory } from './spare-memory.ts';
 import { MAX_CONTROL_PAYLOAD } from './websocket-frame.ts';
 
 /** What frames are written to: one connection to the app. */
@@ -34,6 +35,7 @@ const MASKING_KEY_BYTES = 4;
  */
 export class WebSocketOutbox {
   #arena = Buffer.allocUnsafeSlow(ARENA_BYTES);
+  readonly #large = new SpareMemory();
   #start = 0;
   #end = 0;
   #target: FrameTarget | undefined;
@@ -89,10 +91,11 @@ export class WebSocketOutbox {
 
   #sendLarge(target: FrameTarget, opcode: number, payload: Uint8Array, size: number): void {
     this.flush();
-    const frame = Buffer.allocUnsafeSlow(size);
-    writeFrame(frame, 0, opcode, payload);
-    target.write(frame);
+    const memory = this.#large.take(size);
+    writeFrame(memory, 0, opcode, payload);
+    target.write(memory.subarray(0, size));
     if (target.unwrittenBytes > 0) target.fellBehind();
+    else this.#large.giveBack(memory);
   }
 }
 

@@ -159,6 +159,7 @@ for (const framing of ['length', 'chunked'] as const) {
     await sending;
     const { body } = await client.readResponse({ timeoutMs: 30_000 });
     assert.equal(body.toString(), patternHash(total));
+    assert.ok(uwsrp.residentBytes() - before <= MAX_GROWTH, `grew by ${uwsrp.residentBytes() - before}`);
   });
 }
 
