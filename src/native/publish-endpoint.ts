@@ -1,7 +1,7 @@
-import { createHash, randomBytes, timingSafeEqual } from 'node:crypto';
 import { once } from 'node:events';
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http';
+import type { IncomingMessage, Server, ServerResponse } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { randomBytes } from '../lib/random-bytes.ts';
 import type { PublishedMessage } from './native-module.ts';
 import { BadPublication, type Publication, readPublications } from './publication.ts';
 
@@ -23,6 +23,8 @@ export class PublishEndpoint {
 
   private constructor(options: PublishEndpointOptions) {
     this.#options = options;
+    // With node:crypto below it takes 30 ms and 13 MB on Node 24, which only those with a module of their own shall pay.
+    const { createServer } = process.getBuiltinModule('node:http');
     this.#server = createServer((request, response) => void this.#answer(request, response));
     // Clients that pool connections would run into the close of an idle one.
     this.#server.keepAliveTimeout = 0;
@@ -47,6 +49,7 @@ export class PublishEndpoint {
   }
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { timingSafeEqual } = process.getBuiltinModule('node:crypto');
     if (!timingSafeEqual(digest(request.headers.authorization ?? ''), this.#wanted)) {
       response.setHeader('WWW-Authenticate', 'Bearer');
       return end(response, 401, 'the token of UWSRP_PUBLISH_TOKEN is missing or wrong');
@@ -95,5 +98,5 @@ async function readBody(request: IncomingMessage, maxBytes: number): Promise<Buf
 
 /** Digests have one length, and tell nothing of how much was right. */
 function digest(text: string): Buffer {
-  return createHash('sha256').update(text).digest();
+  return process.getBuiltinModule('node:crypto').createHash('sha256').update(text).digest();
 }

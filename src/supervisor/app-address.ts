@@ -1,5 +1,6 @@
 import { once } from 'node:events';
-import { lstat, unlink } from 'node:fs/promises';
+// Not node:fs/promises, which takes 4 ms and 2 MB to load on Node 24.
+import { lstatSync, type Stats, unlinkSync } from 'node:fs';
 import { type AddressInfo, connect, createServer } from 'node:net';
 import { resolve } from 'node:path';
 import type { Config } from '../config/config.ts';
@@ -67,20 +68,28 @@ async function clearSocketPath(path: string): Promise<void> {
       `UWSRP_APP_SOCKET: the path has ${Buffer.byteLength(path)} bytes, but a unix socket's may have ${MAX_SOCKET_PATH_BYTES}: choose a shorter one, such as /tmp/app.sock`,
     );
   }
-  const entry = await lstat(path).catch(() => undefined);
+  const entry = tryLstat(path);
   if (entry === undefined) return;
   if (!entry.isSocket()) {
     throw new UwsrpError('CONFIG_INVALID', `UWSRP_APP_SOCKET: ${path} exists and is not a socket: name another path`);
   }
   if (await isLive(path)) return;
   try {
-    await unlink(path);
+    unlinkSync(path);
   } catch (cause) {
     throw new UwsrpError(
       'CONFIG_INVALID',
       `UWSRP_APP_SOCKET: nobody answers on ${path} and it cannot be removed (${(cause as Error).message}): remove it or name another path`,
       { cause },
     );
+  }
+}
+
+function tryLstat(path: string): Stats | undefined {
+  try {
+    return lstatSync(path, { throwIfNoEntry: false });
+  } catch {
+    return undefined;
   }
 }
 

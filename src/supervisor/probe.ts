@@ -1,4 +1,4 @@
-import { access } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
 import type { IncomingMessage } from 'node:http';
 import { connect } from 'node:net';
 import type { StatusRange } from '../config/config.ts';
@@ -48,7 +48,7 @@ export function createProbe({ candidates, path, statuses, file, userAgent }: Pro
       }
       answered = target;
       if (answer.kind === 'not ready') return notReady(answer.reason, answer.isCutShort);
-      if (file !== undefined && !(await exists(file))) return notReady(`UWSRP_READY_FILE: there is no file ${file}`);
+      if (file !== undefined && !existsSync(file)) return notReady(`UWSRP_READY_FILE: there is no file ${file}`);
       return { isReady: true, target };
     }
     // Nobody there (any more): an app that starts anew may choose the other family.
@@ -148,11 +148,4 @@ function describeRefusals(refusals: readonly { reason: string; where: string }[]
   const reason = refusals[0]?.reason ?? 'no answer';
   const places = refusals.filter((refusal) => refusal.reason === reason).map((refusal) => refusal.where);
   return `${reason} on ${places.join(' and ')}`;
-}
-
-async function exists(file: string): Promise<boolean> {
-  return access(file).then(
-    () => true,
-    () => false,
-  );
 }
