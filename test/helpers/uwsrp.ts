@@ -144,6 +144,12 @@ export class Uwsrp {
     return Number(line![1]) * 1024;
   }
 
+  /** The most that it ever was. */
+  peakResidentBytes(): number {
+    const line = /^VmHWM:\s+(\d+) kB$/m.exec(readFileSync(`/proc/${this.pid()}/status`, 'utf8'));
+    return Number(line![1]) * 1024;
+  }
+
   /** File descriptors that our process has open: sockets, most of all. */
   openFiles(): number {
     return readdirSync(`/proc/${this.pid()}/fd`).length;

@@ -11,10 +11,11 @@ export interface Frame {
 }
 
 /** A client that has upgraded and from then on sends and gets bytes: each of them is the test's to choose. */
-export async function connectFrames(t: TestContext, port: number): Promise<RawSocket> {
+export async function connectFrames(t: TestContext, port: number, extensions = '', path = '/'): Promise<RawSocket> {
   const client = await connectRaw(port, t);
   client.send(
-    'GET / HTTP/1.1\r\nHost: app.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n' +
+    `GET ${path} HTTP/1.1\r\nHost: app.example\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n` +
+      (extensions === '' ? '' : `Sec-WebSocket-Extensions: ${extensions}\r\n`) +
       'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n',
   );
   assert.equal((await client.readResponseHead()).status, 101);

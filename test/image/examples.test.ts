@@ -9,7 +9,7 @@ import { startNetwork } from '../helpers/network.ts';
 import { readYaml } from '../helpers/platform-files.ts';
 import { inRepository } from '../helpers/repository.ts';
 import { connectSocketIo, heard, openSocketIo } from '../helpers/socket-io.ts';
-import { openWebSocket } from '../helpers/websocket.ts';
+import { openWebSocket, type TestWebSocket } from '../helpers/websocket.ts';
 
 /** A request that came through a platform's router, and what the app has to make of it. */
 const ROUTED = { 'X-Forwarded-Proto': 'https', 'X-Forwarded-For': '203.0.113.7', 'X-Request-Id': 'from-the-test' };
@@ -169,4 +169,46 @@ test('compose-redis: visitors of two instances see one number, also when one ins
   const late = openSocketIo(t, second.address.port, { transports: ['websocket'] });
   deepStrictEqual(await heard(late, 'count', () => true), { count: 2 }, 'who comes later sees it, too');
   strictEqual(await second.stop(), 0, second.output());
+});
+
+test('chat: visitors of two instances are in one room, by Redis, and the app of each announces to all', async (t) => {
+  const { redis } = (readYaml('examples', 'compose-redis', 'compose.yaml') as ComposeFile).services;
+  const network = await startNetwork(t);
+  const store = await spawnImage(t, { image: await redisImage(t, redis.image), network, alias: 'redis' });
+  const image = await buildExample(t, 'chat');
+  await store.waitForOutput('Ready to accept connections');
+  const start = () => startImage(t, { image, network, env: { UWSRP_PUBSUB_URL: 'redis://redis:6379' } });
+  const [first, second] = await Promise.all([start(), start()]);
+  strictEqual(
+    (await request(first.address)).text,
+    readFileSync(inRepository('examples', 'chat', 'index.html'), 'utf8'),
+  );
+
+  const enter = ({ address }: ImageContainer) => openWebSocket(t, `ws://127.0.0.1:${address.port}/rooms/lobby`);
+  const next = async (socket: TestWebSocket) => JSON.parse((await socket.nextMessage(10_000)).text);
+  const announce = async ({ address }: ImageContainer, text: string) => {
+    const headers = { 'Content-Type': 'application/json' };
+    const options = { method: 'POST', path: '/rooms/lobby/announcements', headers, body: JSON.stringify({ text }) };
+    strictEqual((await request(address, options)).status, 204);
+  };
+  const here = await enter(first);
+  strictEqual((await next(here)).event, 'came');
+  const there = await enter(second);
+  const came = await next(here);
+  deepStrictEqual([came.event, await next(there)], ['came', came]);
+
+  there.send('hello');
+  for (const socket of [here, there]) deepStrictEqual(await next(socket), { from: came.from, text: 'hello' });
+  for (const [index, instance] of [first, second, first].entries()) {
+    await announce(instance, `number ${index}`);
+    for (const socket of [here, there]) deepStrictEqual(await next(socket), { announcement: `number ${index}` });
+  }
+
+  await store.stop();
+  await first.waitForOutput('Redis is away');
+  await announce(first, 'here only');
+  deepStrictEqual(await next(here), { announcement: 'here only' });
+
+  for (const instance of [first, second]) strictEqual(await instance.stop(), 0, instance.output());
+  for (const socket of [here, there]) strictEqual((await socket.closed).code, 1001);
 });
