@@ -65,10 +65,15 @@ export class Chromium {
     if (exceptionDetails !== undefined) throw new Error(`in the page: ${JSON.stringify(exceptionDetails)}`);
   }
 
+  /** In order: what is killed leaves helpers behind, which write to the profile for seconds. */
   async stop(): Promise<void> {
-    const exited = once(this.child, 'exit');
-    this.child.kill('SIGKILL');
+    const { child } = this;
+    if (child.exitCode !== null || child.signalCode !== null) return;
+    const exited = once(child, 'exit');
+    (child.stdio[3] as Writable).write(`${JSON.stringify({ id: 0, method: 'Browser.close' })}\0`);
+    const kill = setTimeout(() => child.kill('SIGKILL'), 10_000);
     await exited;
+    clearTimeout(kill);
   }
 
   #ask(method: string, params: Readonly<Record<string, unknown>> = {}): Promise<Readonly<Record<string, unknown>>> {
