@@ -1,6 +1,6 @@
 import type { LocalAnswer } from '../proxy/local-answer.ts';
 import type { UpstreamConnection } from '../upstream/upstream-connection.ts';
-import { UploadMemory } from './upload-memory.ts';
+import { copyFramed, UploadMemory } from './upload-memory.ts';
 import type { UploadWatch, WatchedUpload } from './upload-watch.ts';
 import type { HttpResponse } from './uws.ts';
 
@@ -54,7 +54,8 @@ export class RequestBody implements WatchedUpload {
 
   readonly #res: HttpResponse;
   readonly #isChunked: boolean;
-  readonly #memory: UploadMemory;
+  /** Made for what comes when there is a connection: a small body is there before. */
+  #memory: UploadMemory | undefined;
   readonly #watch: UploadWatch;
   #connection: UpstreamConnection | undefined;
   /** What came before there was a connection, as it is to be written. */
@@ -78,7 +79,6 @@ export class RequestBody implements WatchedUpload {
   constructor(res: HttpResponse, isChunked: boolean, watch: UploadWatch) {
     this.#res = res;
     this.#isChunked = isChunked;
-    this.#memory = new UploadMemory(isChunked);
     this.#watch = watch;
     res.onData((chunk, isLast) => this.#onData(chunk, isLast));
     watch.add(this);
@@ -104,7 +104,7 @@ export class RequestBody implements WatchedUpload {
   /** The app has taken what was sent. */
   onDrain(): void {
     if (this.#mode !== 'handOn') return;
-    if (this.#connection !== undefined) this.#memory.reclaim(this.#connection);
+    if (this.#connection !== undefined) this.#memory?.reclaim(this.#connection);
     this.#resume();
   }
 
@@ -190,8 +190,11 @@ export class RequestBody implements WatchedUpload {
 
   /** The memory is uWebSockets.js's own, and dies with this turn. */
   #handOn(bytes: Uint8Array): boolean {
-    if (this.#connection !== undefined) return this.#memory.send(this.#connection, bytes);
-    const copy = this.#memory.copy(bytes);
+    if (this.#connection !== undefined) {
+      this.#memory ??= new UploadMemory(this.#isChunked);
+      return this.#memory.send(this.#connection, bytes);
+    }
+    const copy = copyFramed(bytes, this.#isChunked);
     this.#waiting.push(copy);
     this.#waitingBytes += copy.length;
     return this.#waitingBytes < HIGH_WATER_MARK;
@@ -228,7 +231,7 @@ export class RequestBody implements WatchedUpload {
 
   #release(mode: 'drop' | 'linger'): void {
     this.#mode = mode;
-    if (this.#connection !== undefined) this.#memory.reclaim(this.#connection);
+    if (this.#connection !== undefined) this.#memory?.reclaim(this.#connection);
     this.#connection = undefined;
     this.#waiting = [];
   }

@@ -1,14 +1,20 @@
-/** The most of a body that goes to the app in one write: small enough to be still in the core's cache when it is sent. */
-export const PIECE_BYTES = 64 * 1024;
+/**
+ * The most of a body that goes to the app in one write: small enough to be still in the core's cache when it is sent,
+ * and large enough not to wake the app again and again.
+ */
+export const PIECE_BYTES = 256 * 1024;
 
 /** Room for a chunk's size and the two line ends around it. */
 const FRAME_BYTES = 16;
 
 /** A piece up to this size gets memory of its own size when it has to wait for the app. */
-const SMALL_PIECE_BYTES = 16 * 1024;
+const SMALL_PIECE_BYTES = 64 * 1024;
+
+/** Up to this size memory is taken from Node's pool of 8 KiB, where it holds little else. */
+const POOLED_BYTES = 2 * 1024;
 
 /** About what ten clients have on their way when they are held back. */
-const MAX_FREE_BLOCKS = 64;
+const MAX_FREE_BLOCKS = 16;
 
 /** Where pieces go: one connection to the app. */
 export interface PieceTarget {
@@ -35,11 +41,6 @@ export class UploadMemory {
     this.#isChunked = isChunked;
   }
 
-  /** A copy that may wait for as long as it has to, framed as the body is. */
-  copy(bytes: Uint8Array): Buffer {
-    return this.#copyInto(Buffer.allocUnsafeSlow(bytes.length + FRAME_BYTES), bytes);
-  }
-
   /** Sends a copy. False asks to wait for the target's drain. */
   send(target: PieceTarget, bytes: Uint8Array): boolean {
     this.reclaim(target);
@@ -58,24 +59,35 @@ export class UploadMemory {
   }
 
   #sendPiece(target: PieceTarget, piece: Uint8Array): boolean {
-    if (piece.length <= SMALL_PIECE_BYTES && target.unwrittenBytes > 0) return target.write(this.copy(piece));
+    if (piece.length <= SMALL_PIECE_BYTES && target.unwrittenBytes > 0)
+      return target.write(copyFramed(piece, this.#isChunked));
     const block = free.pop() ?? Buffer.allocUnsafeSlow(PIECE_BYTES + FRAME_BYTES);
-    const isTaken = target.write(this.#copyInto(block, piece));
+    const isTaken = target.write(frameInto(block, piece, this.#isChunked));
     if (target.unwrittenBytes === 0) giveBack(block);
     else this.#inUse.push(block);
     return isTaken;
   }
+}
 
-  #copyInto(block: Buffer, bytes: Uint8Array): Buffer {
-    if (!this.#isChunked) {
-      block.set(bytes);
-      return block.subarray(0, bytes.length);
-    }
-    const start = block.write(`${bytes.length.toString(16)}\r\n`, 'latin1');
-    block.set(bytes, start);
-    const end = start + bytes.length;
-    return block.subarray(0, end + block.write('\r\n', end, 'latin1'));
+/** A copy that may wait for as long as it has to, framed as the body is. */
+export function copyFramed(bytes: Uint8Array, isChunked: boolean): Buffer {
+  const length = isChunked ? bytes.length + FRAME_BYTES : bytes.length;
+  return frameInto(
+    length <= POOLED_BYTES ? Buffer.allocUnsafe(length) : Buffer.allocUnsafeSlow(length),
+    bytes,
+    isChunked,
+  );
+}
+
+function frameInto(block: Buffer, bytes: Uint8Array, isChunked: boolean): Buffer {
+  if (!isChunked) {
+    block.set(bytes);
+    return block.length === bytes.length ? block : block.subarray(0, bytes.length);
   }
+  const start = block.write(`${bytes.length.toString(16)}\r\n`, 'latin1');
+  block.set(bytes, start);
+  const end = start + bytes.length;
+  return block.subarray(0, end + block.write('\r\n', end, 'latin1'));
 }
 
 function giveBack(block: Buffer): void {
