@@ -1,17 +1,13 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Config } from './config/config.ts';
-import { Edge } from './edge/edge.ts';
-import { uWS } from './edge/uws.ts';
 import { exitCodeOf, UwsrpError } from './lib/errors.ts';
 import { formatTarget } from './lib/upstream-target.ts';
 import type { Log } from './log/logger.ts';
-import { Native } from './native/native.ts';
 import type { ErrorPages } from './proxy/error-pages.ts';
-import { createPipeline } from './proxy/pipeline.ts';
 import type { Command } from './supervisor/command.ts';
 import { watchSignals } from './supervisor/stop-signals.ts';
 import { Supervisor } from './supervisor/supervisor.ts';
-import { UpstreamPool } from './upstream/upstream-pool.ts';
+import type { Front } from './workers/front.ts';
 
 export interface ServiceOptions {
   readonly config: Config;
@@ -30,6 +26,7 @@ export async function runService(options: ServiceOptions): Promise<number> {
   const { logger: log } = options.log;
   const stop = new AbortController();
   const supervisor = new Supervisor({ config, command, log, version });
+  const front = await createFront(options);
   const unwatch = watchSignals({
     onStop: (signal) => {
       log.info({ signal }, 'stopping');
@@ -39,11 +36,14 @@ export async function runService(options: ServiceOptions): Promise<number> {
       log.warn({ signal }, 'stopping at once: a second signal came');
       supervisor.kill();
     },
-    onHangup: () => options.log.reopen(),
+    onHangup: () => {
+      options.log.reopen();
+      front.reopenLogs();
+    },
     passOn: (signal) => supervisor.signal(signal),
   });
   try {
-    return await serve(options, supervisor, stop.signal);
+    return await serve(options, supervisor, front, stop.signal);
   } catch (error) {
     if (stop.signal.aborted && error === stop.signal.reason) return (await supervisor.ended).exitCode;
     const isOurs = !(error instanceof UwsrpError);
@@ -51,46 +51,34 @@ export async function runService(options: ServiceOptions): Promise<number> {
     supervisor.kill();
     return exitCodeOf(error);
   } finally {
+    await front.close();
     unwatch();
   }
 }
 
-async function serve(options: ServiceOptions, supervisor: Supervisor, stop: AbortSignal): Promise<number> {
+async function serve(
+  options: ServiceOptions,
+  supervisor: Supervisor,
+  front: Front,
+  stop: AbortSignal,
+): Promise<number> {
   const { config, version } = options;
   const { logger: log } = options.log;
   const startedAt = performance.now();
   if (config.dotenvFile !== undefined) log.info(`read variables from ${config.dotenvFile}`);
 
   // A stop while the module is loaded ends in `start`, before the command is spawned.
-  const native = await Promise.race([Native.start({ config, log, uws: uWS }), aborted(stop)]);
-  const target = await supervisor.start(stop, native?.environment);
+  const variables = await Promise.race([front.load(), aborted(stop)]);
+  const target = await supervisor.start(stop, variables);
   const readyAt = performance.now();
-
-  const pool = new UpstreamPool({
-    target,
-    maxConnections: config.appConnections,
-    connectTimeoutMs: config.connectTimeoutMs,
-    responseTimeoutMs: config.responseTimeoutMs,
-    queueTimeoutMs: config.appQueueTimeoutMs,
-    pipelining: config.appPipelining,
-  });
-  const pipeline = createPipeline(
-    config,
-    {
-      isAppUp: () => supervisor.isRunning && pool.checkReachable(),
-      isDraining: () => stop.aborted,
-    },
-    options.errorPages,
-  );
-  const edge = new Edge({ config, pipeline, pool, log, native: native?.routes });
   try {
-    await native?.whenJoined();
-    const port = await edge.listen();
+    const port = await front.listen(target);
     log.info(
       {
         version,
         port,
         host: config.host ?? 'all interfaces',
+        ...(config.workers > 1 ? { workers: config.workers } : {}),
         app: formatTarget(target),
         platform: config.platform ?? 'none recognised',
         trustProxy: config.trustProxy.kind === 'list' ? config.trustProxy.addresses : config.trustProxy.kind,
@@ -100,26 +88,28 @@ async function serve(options: ServiceOptions, supervisor: Supervisor, stop: Abor
       },
       `listening on port ${port}`,
     );
-    await Promise.race([aborted(stop), supervisor.leaderEnded, ...(native === undefined ? [] : [native.failed])]);
-    return await stopInOrder(options, { edge, supervisor, native }, stop);
+    await Promise.race([aborted(stop), supervisor.leaderEnded, front.failed]);
+    return await stopInOrder(options, { front, supervisor }, stop);
   } catch (error) {
     await supervisor.end();
     throw error;
-  } finally {
-    edge.close();
-    pool.close();
-    native?.close();
   }
+}
+
+/** In this thread, or in as many others as `UWSRP_WORKERS` says; then uWebSockets.js is of no use in this one. */
+async function createFront({ config, errorPages, log }: ServiceOptions): Promise<Front> {
+  const options = { config, errorPages, log: log.logger };
+  if (config.workers === 1) return new (await import('./workers/single-front.ts')).SingleFront(options);
+  return new (await import('./workers/worker-fronts.ts')).WorkerFronts(options);
 }
 
 /** From the first signal, or the command's own end, until nothing of the command is left. */
 async function stopInOrder(
   { config, log: { logger: log } }: ServiceOptions,
-  { edge, supervisor, native }: { edge: Edge; supervisor: Supervisor; native: Native | undefined },
+  { front, supervisor }: { front: Front; supervisor: Supervisor },
   stop: AbortSignal,
 ): Promise<number> {
-  edge.startDrain();
-  native?.startStop();
+  front.startDrain();
   const deadline = setTimeout(() => {
     log.warn(`the command did not end in ${config.shutdownTimeoutMs} ms (UWSRP_SHUTDOWN_TIMEOUT): killing it`);
     supervisor.kill();
@@ -127,20 +117,19 @@ async function stopInOrder(
 
   if (stop.aborted) {
     await Promise.race([sleep(config.drainDelayMs), supervisor.ended]);
-    edge.stopListening();
-    edge.closeWebSockets();
-    await Promise.race([edge.whenIdle(), sleep(config.drainTimeoutMs), supervisor.ended]);
-    edge.closeIdle();
+    front.stopListening();
+    front.closeWebSockets();
+    await Promise.race([front.drain(), sleep(config.drainTimeoutMs), supervisor.ended]);
     supervisor.terminate();
   } else {
-    edge.stopListening();
-    edge.closeWebSockets();
+    front.stopListening();
+    front.closeWebSockets();
   }
 
   const end = await supervisor.ended;
   clearTimeout(deadline);
   // What the app still answered is on its way to clients, what it did not has become a 502: both within moments.
-  await Promise.race([edge.whenIdle(), sleep(LAST_ANSWERS_MS)]);
+  await Promise.race([front.whenIdle(), sleep(LAST_ANSWERS_MS)]);
   log.info({ exitCode: end.exitCode }, `the command ${end.description}`);
   return end.exitCode;
 }

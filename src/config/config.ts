@@ -73,6 +73,8 @@ export interface Config {
   /** Most connections to the app. */
   readonly appConnections: number;
   readonly appQueueTimeoutMs: number;
+  /** Threads that serve on the public port. */
+  readonly workers: number;
   /** Most requests on one connection to the app at a time. */
   readonly appPipelining: number;
   readonly connectTimeoutMs: number;

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import type { Config, Platform } from './config.ts';
 import { byteSize, choice, count, duration, type Kind, list, path, pattern, switchOr, text, toggle } from './kind.ts';
 import {
@@ -257,6 +258,18 @@ export const SCHEMA: { readonly [S in Setting]: Variable<Settings[S]> } = {
     kind: duration(),
     fallback: 30_000,
     meaning: 'How long a request waits for a connection to the app, then 503 with `Retry-After`.',
+  },
+  workers: {
+    name: 'UWSRP_WORKERS',
+    kind: {
+      allowed: `${count(1, 64).allowed}, or auto for one per core`,
+      parse: (input) =>
+        input.toLowerCase() === 'auto' ? Math.min(64, availableParallelism()) : count(1, 64).parse(input),
+      format: String,
+    },
+    fallback: 1,
+    meaning:
+      'Threads that serve, on the same port; `auto` is one per core. For a proxy that takes a whole core: most apps are the limit long before.',
   },
   appPipelining: {
     name: 'UWSRP_APP_PIPELINING',

@@ -1,7 +1,5 @@
-import { createServer } from 'node:net';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { UwsrpError } from '../lib/errors.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
 import { AccessLog } from '../log/access-log.ts';
 import type { NativeRoutes } from '../native/native-routes.ts';
@@ -16,6 +14,7 @@ import { KeepAlive, type KeepAlivePolicy, keepAlivePolicy } from './keep-alive.t
 import { answerLast } from './last-answer.ts';
 import { sendLocalAnswer } from './local-answer.ts';
 import { NativeHandlers } from './native-handlers.ts';
+import { bindFailure, type PublicPort } from './public-port.ts';
 import { limitReceiveBuffers } from './receive-buffer.ts';
 import { RequestBody } from './request-body.ts';
 import { loggedRequest, RequestLog } from './request-log.ts';
@@ -27,7 +26,7 @@ import {
   type HttpResponse,
   isNewerBuild,
   type ListenSocket,
-  listenExclusively,
+  listen,
   localPort,
   type TemplatedApp,
   uWS,
@@ -50,7 +49,6 @@ export class Edge implements ExchangeHost, GateHost {
   readonly log: Logger;
   readonly pipeline: Pipeline;
   readonly pool: UpstreamPool;
-  readonly #options: EdgeOptions;
   readonly #app: TemplatedApp;
   readonly reader: RequestReader;
   readonly requestLog: RequestLog;
@@ -67,7 +65,6 @@ export class Edge implements ExchangeHost, GateHost {
   readonly #idleWaiters: (() => void)[] = [];
 
   constructor(options: EdgeOptions) {
-    this.#options = options;
     this.log = options.log;
     this.pipeline = options.pipeline;
     this.pool = options.pool;
@@ -95,13 +92,13 @@ export class Edge implements ExchangeHost, GateHost {
 
   /**
    * Opens the public port, and resolves with its number. Exclusively: uWebSockets.js would otherwise share a taken
-   * port with its owner and get a part of the connections. Rejects with BIND_FAILED.
+   * port with its owner and get a part of the connections; which is what threads that share it want. Rejects with
+   * BIND_FAILED.
    */
-  async listen(): Promise<number> {
-    const { host, port } = this.#options.config;
+  async listen({ host, port }: PublicPort, isShared = false): Promise<number> {
     // Without a host uWebSockets.js takes the IPv6 wildcard, which serves IPv4 too; where IPv6 is off, that fails.
     for (const address of host === undefined ? ['::', '0.0.0.0'] : [host]) {
-      const socket = await listenExclusively(this.#app, address, port);
+      const socket = await listen(this.#app, { host: address, port }, isShared);
       if (socket === undefined) continue;
       this.#listenSocket = socket;
       const bound = localPort(socket);
@@ -110,8 +107,7 @@ export class Edge implements ExchangeHost, GateHost {
       }
       return bound;
     }
-    const where = host === undefined ? `port ${port}` : `${host}, port ${port}`;
-    throw new UwsrpError('BIND_FAILED', `${where} cannot be bound: ${await explainBindFailure(host, port)}`);
+    throw await bindFailure({ host, port });
   }
 
   /** From now on every answer closes its connection, so that clients come back to another instance. */
@@ -257,26 +253,5 @@ export class Edge implements ExchangeHost, GateHost {
     const body = hasBody ? new RequestBody(res, framing.kind === 'chunked', this.#uploads) : undefined;
     this.onAnswering();
     new HttpExchange(this, res, request, body).start();
-  }
-}
-
-/** uWebSockets.js does not say why; a plain server on the same port does. */
-async function explainBindFailure(host: string | undefined, port: number): Promise<string> {
-  const server = createServer();
-  const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
-    server.once('error', resolve);
-    server.listen({ port, ...(host === undefined ? {} : { host }) }, () => server.close(() => resolve(undefined)));
-  });
-  switch (error?.code) {
-    case 'EADDRINUSE':
-      return 'another process listens on it. Set PORT to a free port, or end that process';
-    case 'EACCES':
-      return 'this user may not use ports below 1024. Set PORT to a higher one';
-    case 'EADDRNOTAVAIL':
-    case 'EINVAL':
-    case 'ENOTFOUND':
-      return 'UWSRP_HOST is not an address of this machine';
-    default:
-      return error === undefined ? 'uWebSockets.js refused it' : error.message;
   }
 }

@@ -21,8 +21,11 @@ const MAX_WAIT_MS = 2000;
  * Resolves with whether it was done. Where it was not, all works as before.
  */
 export async function limitReceiveBuffers(port: number): Promise<boolean> {
-  const descriptor = findListener(port);
-  if (descriptor === undefined) return false;
+  const done = await Promise.all(findListeners(port).map(limit));
+  return done.length > 0 && done.every(Boolean);
+}
+
+function limit(descriptor: number): Promise<boolean> {
   return new Promise((resolve) => {
     const perl = spawn('perl', ['-e', SCRIPT], {
       stdio: ['ignore', 'ignore', 'ignore', descriptor],
@@ -33,8 +36,8 @@ export async function limitReceiveBuffers(port: number): Promise<boolean> {
   });
 }
 
-/** Our descriptor of the socket that listens on the port. */
-function findListener(port: number): number | undefined {
+/** Our descriptors of the sockets that listen on the port: one for each thread that shares it. */
+function findListeners(port: number): number[] {
   const inodes = new Set(readListeningSockets().flatMap((socket) => (socket.port === port ? socket.inode : [])));
-  return socketsOf(process.pid).find(({ inode }) => inodes.has(inode))?.descriptor;
+  return socketsOf(process.pid).flatMap(({ inode, descriptor }) => (inodes.has(inode) ? descriptor : []));
 }

@@ -31,13 +31,18 @@ interface Untyped {
 }
 
 /**
- * Listens on a port that nobody else has. By default uWebSockets.js shares a taken port with its owner (SO_REUSEPORT),
- * and each gets a part of the connections. Resolves with undefined when the port cannot be had; it does not say why.
+ * Listens on a port that nobody else has, or that others may share (SO_REUSEPORT), so that each gets a part of the
+ * connections. Resolves with undefined when the port cannot be had; uWebSockets.js does not say why.
  */
-export function listenExclusively(app: TemplatedApp, host: string, port: number): Promise<ListenSocket | undefined> {
+export function listen(
+  app: TemplatedApp,
+  { host, port }: { host: string; port: number },
+  isShared: boolean,
+): Promise<ListenSocket | undefined> {
   const { LIBUS_LISTEN_EXCLUSIVE_PORT } = uWS as unknown as Untyped;
   return new Promise((resolve) => {
-    (app as unknown as Untyped).listen(host, port, LIBUS_LISTEN_EXCLUSIVE_PORT, (socket) => {
+    const options = isShared ? 0 : LIBUS_LISTEN_EXCLUSIVE_PORT;
+    (app as unknown as Untyped).listen(host, port, options, (socket) => {
       resolve(socket === false ? undefined : socket);
     });
   });

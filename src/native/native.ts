@@ -4,44 +4,35 @@ import type { Config } from '../config/config.ts';
 import { UwsrpError } from '../lib/errors.ts';
 import { loadModule } from './load-module.ts';
 import { NativeRoutes } from './native-routes.ts';
-import type { PubSub } from './pub-sub.ts';
-import { PublishEndpoint } from './publish-endpoint.ts';
+import type { Message } from './pub-sub.ts';
 import { Publisher } from './publisher.ts';
-import { RedisPubSub } from './redis-pub-sub.ts';
 
 export interface NativeOptions {
   readonly config: Config;
   readonly log: Logger;
   readonly uws: typeof uWS;
+  /** Hands what the module publishes on to other threads and instances. */
+  send(message: Message): void;
 }
 
-/** The user's module in the proxy: its routes, and what publishes to the subscribers it has made. */
+/** The user's module in one thread of the proxy: its routes, and what it publishes. */
 export class Native {
   readonly routes = new NativeRoutes();
   readonly #options: NativeOptions;
   readonly #stop = new AbortController();
   readonly #publisher = new Publisher(this.routes);
-  #endpoint: PublishEndpoint | undefined;
-  #pubSub: PubSub | undefined;
-  /** Rejects with an error that nothing caught: of a timer of the module, say. Then the proxy is to end in order. */
-  readonly failed: Promise<never>;
-  #fail!: (error: unknown) => void;
 
   private constructor(options: NativeOptions) {
     this.#options = options;
-    this.failed = new Promise((_, reject) => {
-      this.#fail = (error) => reject(uncaught(error));
-    });
-    this.failed.catch(() => {});
-    process.on('uncaughtException', this.#fail);
+    this.#publisher.join(options);
   }
 
   /**
-   * Loads the module of `UWSRP_WS_MODULE` and opens the publish endpoint; undefined when there is no module.
+   * Loads the module of `UWSRP_WS_MODULE`; undefined when there is none.
    *
    * @throws UwsrpError CONFIG_INVALID when it cannot be loaded.
    */
-  static async start(options: NativeOptions): Promise<Native | undefined> {
+  static async load(options: NativeOptions): Promise<Native | undefined> {
     const { wsModule } = options.config;
     if (wsModule === undefined) return undefined;
     const native = new Native(options);
@@ -49,26 +40,14 @@ export class Native {
     return native;
   }
 
-  /** Variables by which the command publishes. */
-  get environment(): Readonly<Record<string, string>> {
-    return this.#endpoint!.environment;
-  }
-
-  /** Resolves when what other instances publish can come, or it is clear that for now it cannot. */
-  async whenJoined(): Promise<void> {
-    await this.#pubSub?.whenTried();
+  /** To the subscribers of this thread. */
+  deliver(message: Message): void {
+    this.#publisher.deliver(message);
   }
 
   /** Tells the module that a stop has begun. */
   startStop(): void {
     this.#stop.abort();
-  }
-
-  /** Nobody can publish any more. */
-  close(): void {
-    this.#endpoint!.close();
-    this.#pubSub?.close();
-    process.off('uncaughtException', this.#fail);
   }
 
   async #load(path: string): Promise<void> {
@@ -82,23 +61,12 @@ export class Native {
       uws,
     });
     this.routes.seal();
-    if (config.pubsubUrl !== undefined) {
-      this.#pubSub = await RedisPubSub.start({
-        url: config.pubsubUrl,
-        log,
-        deliver: (message) => this.#publisher.deliver(message),
-      });
-      this.#publisher.join(this.#pubSub);
-    }
-    this.#endpoint = await PublishEndpoint.start({
-      maxBytes: config.wsMaxMessageBytes,
-      publish: (topic, message) => this.#publisher.publish(topic, message),
-    });
     log.info({ routes: this.routes.routes.length }, `loaded ${path}`);
   }
 }
 
-function uncaught(error: unknown): UwsrpError {
+/** What nothing caught, of a timer of the module, say. */
+export function uncaughtError(error: unknown): UwsrpError {
   const what = error instanceof Error ? error.stack : String(error);
   return new UwsrpError('INTERNAL', `an error outside of a handler, most likely in UWSRP_WS_MODULE: ${what}`);
 }

@@ -1,33 +1,37 @@
 import type { NativeApp, PublishedMessage } from './native-module.ts';
 import type { Message, PubSub } from './pub-sub.ts';
 
-/** Publishes to the subscribers of this process, at once, and to those of others, where there is a way to them. */
+/** Publishes to the subscribers of this thread, at once, and to those of others, where there is a way to them. */
 export class Publisher {
   readonly #app: Pick<NativeApp, 'publish'>;
-  #others: PubSub | undefined;
+  #others: Pick<PubSub, 'send'> | undefined;
 
   constructor(app: Pick<NativeApp, 'publish'>) {
     this.#app = app;
   }
 
   /** From now on others hear what is published here. */
-  join(others: PubSub): void {
+  join(others: Pick<PubSub, 'send'>): void {
     this.#others = others;
   }
 
   /** @throws TypeError for a topic or a message that cannot be sent. */
-  publish(topic: string, message: PublishedMessage, isBinary = typeof message !== 'string'): void {
-    if (typeof topic !== 'string' || topic === '')
-      throw new TypeError('publish: a topic is a string that is not empty');
-    const data = bytesOf(message);
-    this.deliver({ topic, data, isBinary });
-    this.#others?.send({ topic, data, isBinary });
+  publish(topic: string, message: PublishedMessage, isBinary?: boolean): void {
+    const whole = messageOf(topic, message, isBinary);
+    this.deliver(whole);
+    this.#others?.send(whole);
   }
 
-  /** To the subscribers of this process alone. */
+  /** To the subscribers of this thread alone. */
   deliver({ topic, data, isBinary }: Message): void {
     this.#app.publish(topic, data, isBinary);
   }
+}
+
+/** @throws TypeError for a topic or a message that cannot be sent. */
+export function messageOf(topic: string, message: PublishedMessage, isBinary = typeof message !== 'string'): Message {
+  if (typeof topic !== 'string' || topic === '') throw new TypeError('publish: a topic is a string that is not empty');
+  return { topic, data: bytesOf(message), isBinary };
 }
 
 function bytesOf(message: PublishedMessage): Uint8Array {
