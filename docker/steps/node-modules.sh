@@ -11,12 +11,13 @@ ensure_node_modules() {
 }
 
 # Apps in Python stand in for "any language" in the integration tests; Python's WebSockets and Chromium's are peers that
-# share nothing with ours.
+# share nothing with ours. strace counts what a request costs.
 ensure_test_programs() {
   local missing=()
   has python3 || missing+=(python3)
   has redis-server || missing+=(redis-server)
   has chromium || missing+=(chromium)
+  has strace || missing+=(strace)
   [ -d /usr/lib/python3/dist-packages/websockets ] || missing+=(python3-websockets)
   [ "${#missing[@]}" -eq 0 ] && return
   can_install_packages || fail "The tests run programs that are not installed: ${missing[*]}." \
