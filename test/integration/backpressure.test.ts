@@ -12,8 +12,8 @@ const MIB = 1024 * 1024;
 const GIB = 1024 * MIB;
 /** Each costs the kernel some 10 MB, which is what keeps this number small. */
 const AT_A_TIME = 40;
-/** Twice 64 KiB, and what a connection costs otherwise. */
-const SHARE_BYTES = 192 * 1024;
+/** Twice 64 KiB, what a connection costs otherwise, and its garbage: held back or not differs by tens of megabytes. */
+const SHARE_BYTES = 320 * 1024;
 
 async function startDownload(run: ProxiedCase): Promise<RawSocket> {
   const client = await run.send();
