@@ -12,6 +12,9 @@ export type Platform =
 
 export type ForceSsl = 'off' | 'on' | 'strict';
 
+/** permessage-deflate with clients: not at all, each message for itself, or with a window that lasts. */
+export type WebSocketCompression = 'off' | 'shared' | 'dedicated';
+
 /** Whose forwarded headers are believed. `auto`: peers in private, loopback, link-local, CGNAT or ULA ranges. */
 export type TrustProxy =
   | { readonly kind: 'auto' | 'all' | 'none' }
@@ -90,6 +93,7 @@ export interface Config {
   readonly pubsubUrl: string | undefined;
   readonly wsMaxMessageBytes: number;
   readonly wsIdleTimeoutMs: number;
+  readonly wsCompression: WebSocketCompression;
 
   readonly accessLog: 'off' | 'errors' | 'all';
   /** Folder with pages for errors that uwsrp makes. */

@@ -69,6 +69,15 @@ export function switchOr<const T extends string>(...words: readonly T[]): Kind<'
   };
 }
 
+/** Off, in all the spellings of a boolean, or one of these words. */
+export function offOr<const T extends string>(...words: readonly T[]): Kind<'off' | T> {
+  return {
+    allowed: `off (or false, 0, no), ${listWords(words)}`,
+    parse: (input) => (tryParseBoolean(input) === false ? 'off' : choice(...words).parse(input)),
+    format: (value) => value,
+  };
+}
+
 export interface DurationLimits {
   /** What a bare 0 means, when it may be given: `no limit`. */
   readonly zero?: string;

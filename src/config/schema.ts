@@ -1,6 +1,19 @@
 import { availableParallelism } from 'node:os';
 import type { Config, Platform } from './config.ts';
-import { byteSize, choice, count, duration, type Kind, list, path, pattern, switchOr, text, toggle } from './kind.ts';
+import {
+  byteSize,
+  choice,
+  count,
+  duration,
+  type Kind,
+  list,
+  offOr,
+  path,
+  pattern,
+  switchOr,
+  text,
+  toggle,
+} from './kind.ts';
 import {
   bindAddress,
   headerName,
@@ -330,6 +343,13 @@ export const SCHEMA: { readonly [S in Setting]: Variable<Settings[S]> } = {
     kind: duration({ leastMs: 8000, mostMs: 960_000, isWholeSeconds: true }),
     fallback: 60_000,
     meaning: 'A WebSocket that is silent this long is closed; pings keep a live one busy.',
+  },
+  wsCompression: {
+    name: 'UWSRP_WS_COMPRESSION',
+    kind: offOr('shared', 'dedicated'),
+    fallback: 'off',
+    meaning:
+      'permessage-deflate with clients that offer it. `shared`: each message for itself, no memory for a connection. `dedicated`: each may refer to the last ones, for 75 KB a connection.',
   },
   accessLog: {
     name: 'UWSRP_ACCESS_LOG',

@@ -7,6 +7,7 @@ import type { KeepAlive } from './keep-alive.ts';
 import { NativeExchange } from './native-exchange.ts';
 import { loggedRequest } from './request-log.ts';
 import type { HttpRequest, HttpResponse, TemplatedApp } from './uws.ts';
+import { compressOptions } from './websocket-compression.ts';
 import type { GateHost } from './websocket-gate.ts';
 import type { CatchAllPatterns, WebSocketRelays } from './websocket-relays.ts';
 import { judgeUpgrade } from './websocket-request.ts';
@@ -15,7 +16,7 @@ export interface NativeHandlersOptions {
   readonly host: GateHost;
   readonly relays: Pick<WebSocketRelays, 'isClosing' | 'isPassing'>;
   readonly keepAlive: KeepAlive | undefined;
-  readonly config: Pick<Config, 'wsMaxMessageBytes' | 'wsIdleTimeoutMs'>;
+  readonly config: Pick<Config, 'wsMaxMessageBytes' | 'wsIdleTimeoutMs' | 'wsCompression'>;
 }
 
 type UpgradeHandler = (res: HttpResponse, req: HttpRequest, context: us_socket_context_t) => unknown;
@@ -44,6 +45,7 @@ export class NativeHandlers {
     const { reader, pipeline } = this.#options.host;
     native.attach({
       app,
+      isCompressing: this.#options.config.wsCompression !== 'off',
       clientAddress(res, req) {
         reader.read(res, req);
         return pipeline.clientAddress(reader);
@@ -98,6 +100,7 @@ export class NativeHandlers {
       typeof value === 'function' ? guard(name, value as () => unknown) : value,
     ]);
     return {
+      compression: compressOptions(config.wsCompression),
       maxPayloadLength: config.wsMaxMessageBytes,
       idleTimeout: config.wsIdleTimeoutMs / 1000,
       ...Object.fromEntries(handlers),

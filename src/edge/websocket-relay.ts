@@ -1,5 +1,7 @@
-import type { HttpResponse, us_socket_context_t, WebSocket } from 'uWebSockets.js';
+import type { HttpResponse, WebSocket } from 'uWebSockets.js';
+import type { WebSocketCompression } from '../config/config.ts';
 import type { ErrorCode } from '../lib/errors.ts';
+import { isWorthCompressing } from '../lib/is-worth-compressing.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
 import { type UpgradeRefusal, WebSocketClient, type WebSocketClientHandler } from '../upstream/websocket-client.ts';
 import {
@@ -13,7 +15,7 @@ import {
 import type { UpgradeResponse } from '../upstream/websocket-handshake.ts';
 import type { WebSocketOutbox } from '../upstream/websocket-outbox.ts';
 import { WebSocketBrake } from './websocket-brake.ts';
-import { upgradeClient } from './websocket-upgrade.ts';
+import { type ClientHandshake, upgradeClient } from './websocket-upgrade.ts';
 
 /** A client's handshake, read before anything asynchronous happens, and the ways to answer it other than with 101. */
 export interface UpgradeRequest {
@@ -42,6 +44,8 @@ export interface RelayOptions {
   readonly maxMessageBytes: number;
   /** Most bytes that wait for an app which reads too slowly; beyond it the relay ends. */
   readonly maxBacklogBytes: number;
+  /** With clients; with the app, on the same machine, it would cost more than it saves. */
+  readonly compression: WebSocketCompression;
 }
 
 /** What a relay needs of the keeper of all relays. */
@@ -75,6 +79,7 @@ const CUT_REASONS: Record<string, number> = {
   'Received invalid WebSocket frame': PROTOCOL_ERROR,
   'Received invalid UTF-8': INVALID_DATA,
   'Received too big message': MESSAGE_TOO_BIG,
+  'Received too big message, or other inflation error': MESSAGE_TOO_BIG,
 };
 /** Also what it says of 1012 to 1014 and 3000 to 3999, which are valid and which it does not let us see. */
 const UNREAD_CLOSE = 'Received invalid close payload';
@@ -92,7 +97,7 @@ const decoder = new TextDecoder();
  */
 export class WebSocketRelay implements WebSocketClientHandler {
   readonly #keeper: RelayKeeper;
-  readonly #context: us_socket_context_t;
+  readonly #handshake: ClientHandshake;
   /** Until the app has answered. */
   #request: UpgradeRequest | undefined;
   #res: HttpResponse | undefined;
@@ -107,28 +112,24 @@ export class WebSocketRelay implements WebSocketClientHandler {
   #isBatch = false;
   /** What a close within a batch puts off: `end` inside `cork` sends no FIN. */
   #afterBatch: (() => void) | undefined;
-  /** The client's `Sec-WebSocket-Key`. */
-  readonly key: string;
   /** When the next pings are due, in ticks of the keeper. */
   pingTick = 0;
   /** Another response object for the client's connection, never to be answered with: see `WebSocketBrake`. */
   spareResponse: HttpResponse | undefined;
 
   /** Dials the app; the client is answered when the app has answered. */
-  constructor(
-    keeper: RelayKeeper,
-    request: UpgradeRequest,
-    res: HttpResponse,
-    key: string,
-    context: us_socket_context_t,
-  ) {
+  constructor(keeper: RelayKeeper, request: UpgradeRequest, res: HttpResponse, handshake: ClientHandshake) {
     this.#keeper = keeper;
     this.#request = request;
     this.#res = res;
-    this.key = key;
-    this.#context = context;
+    this.#handshake = handshake;
     res.onAborted(() => this.#onAborted());
     this.#client = new WebSocketClient(keeper.target(), request, keeper.options, keeper.outbox, this);
+  }
+
+  /** The client's `Sec-WebSocket-Key`. */
+  get key(): string {
+    return this.#handshake.key;
   }
 
   /** Closes both sides (1001: the server goes away); a handshake without an answer is refused. */
@@ -188,7 +189,7 @@ export class WebSocketRelay implements WebSocketClientHandler {
 
   accepted(response: UpgradeResponse): void {
     this.#request!.onAccepted();
-    upgradeClient(this.#res!, response, this.key, this.#context);
+    upgradeClient(this.#res!, response, this.#handshake);
     this.#res = undefined;
     this.#request = undefined;
     const ws = this.#keeper.opened.pop();
@@ -237,7 +238,8 @@ export class WebSocketRelay implements WebSocketClientHandler {
 
   message(data: Buffer, isBinary: boolean): void {
     if (this.#state !== 'open') return;
-    const status = this.#ws!.send(data, isBinary);
+    const isCompressed = this.#keeper.options.compression !== 'off' && isWorthCompressing(data.length);
+    const status = this.#ws!.send(data, isBinary, isCompressed);
     if (status === SENT || this.#isBatch) return;
     if (this.#ws!.getBufferedAmount() > PAUSE_BYTES) this.#pauseApp();
   }

@@ -4,6 +4,7 @@ import type { Config } from '../config/config.ts';
 import type { ErrorCode } from '../lib/errors.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
 import { WebSocketOutbox } from '../upstream/websocket-outbox.ts';
+import { compressOptions } from './websocket-compression.ts';
 import {
   type RelayKeeper,
   type RelayOptions,
@@ -53,6 +54,7 @@ export function webSocketOptions(config: Config): WebSocketRelaysOptions {
     maxHeadBytes: config.maxHeaderBytes,
     maxMessageBytes: config.wsMaxMessageBytes,
     maxBacklogBytes: Math.max(2 * config.wsMaxMessageBytes, MIN_BACKLOG_BYTES),
+    compression: config.wsCompression,
     idleTimeoutMs: config.wsIdleTimeoutMs,
     pingTickMs: PING_TICK_MS,
   };
@@ -136,9 +138,11 @@ export class WebSocketRelays implements RelayKeeper {
   }
 
   #behavior(): WebSocketBehavior<unknown> {
-    const { idleTimeoutMs, maxMessageBytes } = this.options;
+    const { idleTimeoutMs, maxMessageBytes, compression } = this.options;
     const idleSeconds = idleSecondsOf(idleTimeoutMs);
     return {
+      compression: compressOptions(compression),
+      // Holds for what a message inflates to, as well.
       maxPayloadLength: Math.min(Math.max(2 * maxMessageBytes, MIN_READ_LIMIT), MAX_READ_LIMIT),
       idleTimeout: idleSeconds,
       sendPingsAutomatically: idleSeconds !== 0,
@@ -234,10 +238,14 @@ export class WebSocketRelays implements RelayKeeper {
     } else if (this.#isClosing) {
       this.#deps.refuseRequest(res, req, 'DRAINING');
     } else {
-      const key = req.getHeader('sec-websocket-key');
+      const handshake = {
+        key: req.getHeader('sec-websocket-key'),
+        extensions: req.getHeader('sec-websocket-extensions'),
+        context,
+      };
       const request = this.#deps.readRequest(res, req);
       if (request === undefined) return;
-      this.#latest = new WebSocketRelay(this, request, res, key, context);
+      this.#latest = new WebSocketRelay(this, request, res, handshake);
       this.#pending.add(this.#latest);
       req.setYield(true);
     }

@@ -1,6 +1,15 @@
 import type { HttpResponse, us_socket_context_t } from 'uWebSockets.js';
 import type { UpgradeResponse } from '../upstream/websocket-handshake.ts';
 
+/** What uWebSockets.js needs of a client's handshake, when the time has come to answer it. */
+export interface ClientHandshake {
+  /** `Sec-WebSocket-Key` */
+  readonly key: string;
+  /** `Sec-WebSocket-Extensions`, of which it agrees on what the route's `compression` allows. */
+  readonly extensions: string;
+  readonly context: us_socket_context_t;
+}
+
 /**
  * Answers a client's handshake with 101, after the app has, and makes its connection a WebSocket. uWebSockets.js writes
  * `Upgrade`, `Connection`, `Date`, and the `Accept` for the client's own key.
@@ -18,8 +27,7 @@ import type { UpgradeResponse } from '../upstream/websocket-handshake.ts';
 export function upgradeClient(
   res: HttpResponse,
   response: UpgradeResponse,
-  key: string,
-  context: us_socket_context_t,
+  { key, extensions, context }: ClientHandshake,
 ): void {
   const { fields, protocol = '' } = response;
   if (fields.length > 0) {
@@ -29,7 +37,7 @@ export function upgradeClient(
       for (const [name, value] of fields) res.writeHeader(name, fieldValue(value));
     });
   }
-  res.cork(res.upgrade.bind(res, NO_USER_DATA, key, protocol, '', context));
+  res.cork(res.upgrade.bind(res, NO_USER_DATA, key, protocol, extensions, context));
 }
 
 const NO_USER_DATA = {};

@@ -22,9 +22,15 @@ export type NativeHttpMethod = 'get' | 'post' | 'put' | 'patch' | 'del' | 'head'
  * A handler may call `req.setYield(true)` to leave a request to the next matching route, in the end to the command.
  */
 export interface NativeApp extends Record<NativeHttpMethod, (pattern: string, handler: NativeHandler) => NativeApp> {
-  /** `maxPayloadLength` and `idleTimeout` default to `UWSRP_WS_MAX_MESSAGE` and `UWSRP_WS_IDLE_TIMEOUT`. */
+  /**
+   * `maxPayloadLength`, `idleTimeout` and `compression` default to what `UWSRP_WS_MAX_MESSAGE`, `UWSRP_WS_IDLE_TIMEOUT`
+   * and `UWSRP_WS_COMPRESSION` say.
+   */
   ws<UserData>(pattern: string, behavior: WebSocketBehavior<UserData>): NativeApp;
-  /** Publishes to the subscribers of this process alone; see `NativeContext.publish`. */
+  /**
+   * Publishes to the subscribers of this process alone; see `NativeContext.publish`. With `UWSRP_WS_COMPRESSION` the message
+   * is compressed, unless the last argument says otherwise.
+   */
   publish: TemplatedApp['publish'];
   /** Subscribers of this process. */
   numSubscribers(topic: RecognizedString): number;

@@ -1,4 +1,5 @@
 import type { HttpRequest, HttpResponse, RecognizedString, TemplatedApp, WebSocketBehavior } from 'uWebSockets.js';
+import { isWorthCompressing } from '../lib/is-worth-compressing.ts';
 import type { NativeApp, NativeHandler, NativeHttpMethod } from './native-module.ts';
 
 /** One route that a module registered. */
@@ -9,6 +10,8 @@ export type NativeRoute =
 /** The running edge, as a module's app and context ask it. */
 export interface NativeHost {
   readonly app: Pick<TemplatedApp, 'publish' | 'numSubscribers'>;
+  /** `UWSRP_WS_COMPRESSION` is not off. */
+  readonly isCompressing: boolean;
   clientAddress(res: HttpResponse, req: HttpRequest): string;
 }
 
@@ -60,8 +63,11 @@ export class NativeRoutes implements NativeApp {
     return this;
   }
 
+  /** Where compression has been agreed on it is used, unless `compress` says otherwise. */
   publish(topic: RecognizedString, message: RecognizedString, isBinary?: boolean, compress?: boolean): boolean {
-    return this.#host?.app.publish(topic, message, isBinary, compress) ?? false;
+    if (this.#host === undefined) return false;
+    const { app, isCompressing } = this.#host;
+    return app.publish(topic, message, isBinary, compress ?? (isCompressing && isWorthCompressing(lengthOf(message))));
   }
 
   numSubscribers(topic: RecognizedString): number {
@@ -98,6 +104,10 @@ export class NativeRoutes implements NativeApp {
       throw new TypeError(`app.${method}: a pattern is a string that begins with /, such as /chat/:room or /*`);
     }
   }
+}
+
+function lengthOf(message: RecognizedString): number {
+  return typeof message === 'string' ? message.length : message.byteLength;
 }
 
 const CALLBACKS = ['upgrade', 'open', 'message', 'dropped', 'drain', 'close', 'ping', 'pong', 'subscription'] as const;

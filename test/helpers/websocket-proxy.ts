@@ -27,6 +27,7 @@ export const TEST_OPTIONS: WebSocketRelaysOptions = {
   maxHeadBytes: 64 * 1024,
   maxMessageBytes: 16 * 1024 * 1024,
   maxBacklogBytes: 32 * 1024 * 1024,
+  compression: 'off',
   idleTimeoutMs: 60_000,
   pingTickMs: 5_000,
 };

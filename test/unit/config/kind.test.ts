@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byteSize, choice, count, duration, list, pattern, switchOr, text } from '../../../src/config/kind.ts';
+import { byteSize, choice, count, duration, list, offOr, pattern, switchOr, text } from '../../../src/config/kind.ts';
 
 test('a choice takes its words in any case and nothing else', () => {
   const kind = choice('json', 'pretty');
@@ -18,6 +18,14 @@ test('a switch takes every spelling of a boolean, and its further words', () => 
   assert.equal(kind.parse('STRICT'), 'strict');
   assert.throws(() => kind.parse('maybe'), /unknown/);
   assert.throws(() => kind.parse('2'), /unknown/);
+});
+
+test('off is taken in every spelling of it, and on in none', () => {
+  const kind = offOr('shared', 'dedicated');
+  for (const input of ['off', 'False', '0', 'NO']) assert.equal(kind.parse(input), 'off', input);
+  assert.equal(kind.parse('Dedicated'), 'dedicated');
+  for (const input of ['on', 'true', '1', 'share']) assert.throws(() => kind.parse(input), /unknown/, input);
+  assert.equal(kind.allowed, 'off (or false, 0, no), shared or dedicated');
 });
 
 test('a duration keeps to its limits, and takes 0 only where it means something', () => {
