@@ -67,12 +67,14 @@ async function serve(
   const startedAt = performance.now();
   if (config.dotenvFile !== undefined) log.info(`read variables from ${config.dotenvFile}`);
 
-  // A stop while the module is loaded ends in `start`, before the command is spawned.
-  const variables = await Promise.race([front.load(), aborted(stop)]);
-  const target = await supervisor.start(stop, variables);
-  const readyAt = performance.now();
   try {
-    const port = await front.listen(target);
+    // A stop while the module is loaded ends in `start`, before the command is spawned.
+    const variables = await Promise.race([front.load(), aborted(stop), front.failed]);
+    const target = await Promise.race([supervisor.start(stop, variables), front.failed]);
+    const readyAt = performance.now();
+    const over = Promise.race([aborted(stop), supervisor.leaderEnded.then(() => undefined), front.failed]);
+    const port = await Promise.race([front.listen(target), over]);
+    if (port === undefined) return await stopInOrder(options, { front, supervisor }, stop);
     log.info(
       {
         version,
@@ -88,10 +90,10 @@ async function serve(
       },
       `listening on port ${port}`,
     );
-    await Promise.race([aborted(stop), supervisor.leaderEnded, front.failed]);
+    await over;
     return await stopInOrder(options, { front, supervisor }, stop);
   } catch (error) {
-    await supervisor.end();
+    if (supervisor.isRunning) await supervisor.end();
     throw error;
   }
 }

@@ -25,6 +25,13 @@ const CHECKS: readonly CrossCheck[] = [
         : undefined,
   },
   {
+    settings: ['workers', 'appConnections'],
+    problem: ({ workers, appConnections }) =>
+      appConnections < workers
+        ? `UWSRP_APP_CONNECTIONS: ${appConnections} cannot be divided among ${workers} workers (allowed: at least UWSRP_WORKERS)`
+        : undefined,
+  },
+  {
     settings: ['appPort', 'appSocket'],
     problem: ({ appPort, appSocket }) =>
       appPort !== undefined && appSocket !== undefined

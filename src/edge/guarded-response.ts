@@ -17,7 +17,8 @@ export interface ResponseWatch {
   readonly isOver: boolean;
   onLate(method: string): void;
   /** The response must not be touched any more. */
-  onOver(how: 'ended' | 'closed' | 'upgraded'): void;
+  /** `closes`: the caller has uWebSockets.js close the connection, which may have happened by now. */
+  onOver(how: 'ended' | 'closed' | 'upgraded', closes?: boolean): void;
   /** Makes a callback whose error is logged instead of ending the process. */
   guard<A extends unknown[], R>(callback: (...args: A) => R): (...args: A) => R | undefined;
 }
@@ -123,7 +124,7 @@ function responseMethods(native: HttpResponse): object {
       watch.hasBegun = true;
       if (result[1]) {
         watch.bodyBytes = total;
-        watch.onOver('ended');
+        watch.onOver('ended', closes);
       }
       return result;
     }),
@@ -131,11 +132,11 @@ function responseMethods(native: HttpResponse): object {
       native.end.call(res, body as string, closes || (!watch.isChunked && watch.closesConnection));
       watch.hasBegun = true;
       watch.bodyBytes += byteLength(body);
-      watch.onOver('ended');
+      watch.onOver('ended', closes);
     }),
     endWithoutBody: live('endWithoutBody', undefined, (res, watch, length?: number, closes?: boolean) => {
       native.endWithoutBody.call(res, length, closes || watch.closesConnection);
-      watch.onOver('ended');
+      watch.onOver('ended', closes);
     }),
     close: live('close', undefined, (res, watch) => {
       // First: uWebSockets.js tells of it as of a client that left.

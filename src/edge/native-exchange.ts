@@ -5,7 +5,8 @@ import type { AnswerRecord } from './request-log.ts';
 import type { HttpRequest, HttpResponse } from './uws.ts';
 
 export interface NativeExchangeOptions {
-  readonly closesConnection: boolean;
+  /** Whether an answer that is given now closes its connection. */
+  closesConnection(): boolean;
   /** The answer to a request whose handler failed. */
   internalError(): LocalAnswer;
   /** A handler, or a callback that it gave to uWebSockets.js, threw or rejected. */
@@ -16,7 +17,6 @@ export interface NativeExchangeOptions {
 
 /** A request that a native handler has, from its call to the end of its answer, whatever the handler does. */
 export class NativeExchange implements ResponseWatch {
-  readonly closesConnection: boolean;
   hasBegun = false;
   isChunked = false;
   status = 200;
@@ -34,7 +34,10 @@ export class NativeExchange implements ResponseWatch {
     this.#req = req;
     this.#isHeadRequest = req.getCaseSensitiveMethod() === 'HEAD';
     this.#options = options;
-    this.closesConnection = options.closesConnection;
+  }
+
+  get closesConnection(): boolean {
+    return this.#options.closesConnection();
   }
 
   /** Runs the handler; gives whether it took the request (and did not yield). */
@@ -61,9 +64,10 @@ export class NativeExchange implements ResponseWatch {
     this.#options.onError(new Error(`res.${method} was called after the response had ended or its client had gone`));
   }
 
-  onOver(how: 'ended' | 'closed' | 'upgraded'): void {
+  onOver(how: 'ended' | 'closed' | 'upgraded', closes = false): void {
     const status = how === 'upgraded' ? 101 : this.status;
-    this.#end({ status, isCut: how === 'closed', failure: undefined }, how === 'ended' && !this.closesConnection);
+    const isClean = how === 'ended' && !closes && !this.closesConnection;
+    this.#end({ status, isCut: how === 'closed', failure: undefined }, isClean);
   }
 
   #call<A extends unknown[], R>(callback: (...args: A) => R, args: A): R | undefined {

@@ -145,7 +145,7 @@ export class NativeHandlers {
     const request = loggedRequest(reader, requestId, startedAt);
     host.onAnswering();
     const exchange = new NativeExchange(res, req, {
-      closesConnection: host.closesConnections,
+      closesConnection: () => host.closesConnections,
       internalError: () => pipeline.errorAnswer('INTERNAL', accept, requestId),
       onError: (error) => this.#log(name, error),
       onEnd: (answer, isClean) => {

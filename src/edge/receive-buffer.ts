@@ -4,8 +4,10 @@ import { readListeningSockets, socketsOf } from '../lib/listening-sockets.ts';
 /** The kernel doubles it; the result must stay below the 512 KiB that uWebSockets.js reads at a time. */
 const RECEIVE_BUFFER_BYTES = 224 * 1024;
 
-/** Sets SO_RCVBUF (8) at SOL_SOCKET (1) on descriptor 3; these numbers are those of Linux on x64 and arm64. */
-const SCRIPT = `open(my $s, "+<&=", 3) or die; setsockopt($s, 1, 8, pack("i", ${RECEIVE_BUFFER_BYTES})) or die`;
+/** Sets SO_RCVBUF (8) at SOL_SOCKET (1) on so many descriptors from 3 on; these numbers are those of Linux on x64 and arm64. */
+const SCRIPT = `for my $d (3 .. 2 + shift) {
+  open(my $s, "+<&=", $d) or die; setsockopt($s, 1, 8, pack("i", ${RECEIVE_BUFFER_BYTES})) or die
+}`;
 
 const MAX_WAIT_MS = 2000;
 
@@ -21,14 +23,11 @@ const MAX_WAIT_MS = 2000;
  * Resolves with whether it was done. Where it was not, all works as before.
  */
 export async function limitReceiveBuffers(port: number): Promise<boolean> {
-  const done = await Promise.all(findListeners(port).map(limit));
-  return done.length > 0 && done.every(Boolean);
-}
-
-function limit(descriptor: number): Promise<boolean> {
+  const descriptors = findListeners(port);
+  if (descriptors.length === 0) return false;
   return new Promise((resolve) => {
-    const perl = spawn('perl', ['-e', SCRIPT], {
-      stdio: ['ignore', 'ignore', 'ignore', descriptor],
+    const perl = spawn('perl', ['-e', SCRIPT, `${descriptors.length}`], {
+      stdio: ['ignore', 'ignore', 'ignore', ...descriptors],
       timeout: MAX_WAIT_MS,
     });
     perl.once('error', () => resolve(false));

@@ -259,7 +259,8 @@ export class ResponseRelay implements ResponseSink, SlowReader, TurnEndTask {
 
   #waitForEvent(): void {
     this.#eventStreamTimer ??= setTimeout(() => {
-      if (this.state !== 'head') return;
+      // What has come meanwhile may wait for the end of the request.
+      if (this.state !== 'head' || this.#chunks.length > 0) return;
       // uWebSockets.js cannot send a chunked head alone; a comment line is nothing to an EventSource.
       this.#chunks = [Buffer.from(':\n\n')];
       this.#write();

@@ -1,8 +1,7 @@
 /**
  * uWebSockets.js, and the few calls that its types leave out. Rules for all of edge/:
  * read everything from a request before its handler returns; register `onAborted` in the same tick; a body chunk is
- * memory that dies with the callback; later writes go inside `cork`, unless it matters at once whether the kernel took
- * them (response-relay.ts, chunked-body.ts); after end, abort or upgrade a response must not be touched, which one
+ * memory that dies with the callback; later writes go inside `cork`; after end, abort or upgrade a response must not be touched, which one
  * `state` field guards.
  */
 import uWS, { type HttpRequest, type HttpResponse, type TemplatedApp } from 'uWebSockets.js';

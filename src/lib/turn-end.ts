@@ -1,6 +1,6 @@
 /** What is to be done when the events of one turn of the event loop have been read. */
 export interface TurnEndTask {
-  /** Must not throw: the tasks behind it wait. */
+  /** One that throws costs those behind it a turn, and no more. */
   onTurnEnd(): void;
 }
 
@@ -18,5 +18,13 @@ export function atTurnEnd(task: TurnEndTask): void {
 function runTasks(): void {
   const due = tasks;
   tasks = [];
-  for (const task of due) task.onTurnEnd();
+  let done = 0;
+  try {
+    for (const task of due) {
+      done += 1;
+      task.onTurnEnd();
+    }
+  } finally {
+    if (done < due.length) for (const task of due.slice(done)) atTurnEnd(task);
+  }
 }

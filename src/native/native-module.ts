@@ -28,7 +28,7 @@ export interface NativeApp extends Record<NativeHttpMethod, (pattern: string, ha
    */
   ws<UserData>(pattern: string, behavior: WebSocketBehavior<UserData>): NativeApp;
   /**
-   * Publishes to the subscribers of this process alone; see `NativeContext.publish`. With `UWSRP_WS_COMPRESSION` the message
+   * Publishes to the subscribers of this thread alone; see `NativeContext.publish`. With `UWSRP_WS_COMPRESSION` the message
    * is compressed, unless the last argument says otherwise.
    */
   publish: TemplatedApp['publish'];

@@ -66,7 +66,8 @@ export class Native {
 }
 
 /** What nothing caught, of a timer of the module, say. */
-export function uncaughtError(error: unknown): UwsrpError {
+export function uncaughtError(error: unknown, hasModule = true): UwsrpError {
   const what = error instanceof Error ? error.stack : String(error);
-  return new UwsrpError('INTERNAL', `an error outside of a handler, most likely in UWSRP_WS_MODULE: ${what}`);
+  const where = hasModule ? 'an error outside of a handler, most likely in UWSRP_WS_MODULE' : 'a fault of uwsrp';
+  return new UwsrpError('INTERNAL', `${where}: ${what}`);
 }

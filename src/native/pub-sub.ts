@@ -6,6 +6,12 @@ export interface Message {
   readonly isBinary: boolean;
 }
 
+/** The message with memory of its own: between threads a view is copied with all the memory that it is a view of. */
+export function withOwnMemory(message: Message): Message {
+  const { data } = message;
+  return data.byteLength === data.buffer.byteLength ? message : { ...message, data: new Uint8Array(data) };
+}
+
 /** Carries what is published in this process to the others: other instances, other workers. */
 export interface PubSub {
   /**

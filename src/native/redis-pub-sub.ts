@@ -53,6 +53,8 @@ export class RedisPubSub implements PubSub {
     this.#tried = new Promise((resolve) => {
       this.#onTried = resolve;
     });
+    // One that takes the connection and then says nothing has been tried as well.
+    setTimeout(() => this.#onTried(), CONNECT_TIMEOUT_MS).unref();
     this.#publisher = this.#connect(create);
     this.#subscriber = this.#connect(create);
     this.#publisher.on('ready', () => this.#onReady());

@@ -4,8 +4,8 @@ import type { UpstreamConnection } from './upstream-connection.ts';
 
 /**
  * One request on its way to the app and its response on the way back, as the upstream side sees it. The edge
- * implements it. The pool calls `onAssigned` once per try, and `onHeadSent` when a body may follow; then the response comes by `onHead`, `onBody` and `onEnd`,
- * or `onFailure` ends it. After `onEnd` only `onDrain` and `onFailure` may follow, and only while the request's body is
+ * implements it. The pool calls `onAssigned` once per try, and `onHeadSent` when a body may follow; then the response
+ * comes by `onHead`, `onBody` and `onEnd`, or `onFailure` ends it. After `onEnd` only `onDrain` and `onFailure` may follow, and only while the request's body is
  * not complete: then the failure says that the app takes no more of it.
  */
 export interface UpstreamExchange extends ResponseSink {

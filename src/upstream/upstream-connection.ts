@@ -114,10 +114,12 @@ export class UpstreamConnection implements TurnEndTask {
     return this.#parser.keepAliveTimeout;
   }
 
-  /** Whether an exchange that may share may be sent behind what is on the connection. */
+  /** Whether an exchange that may share may be sent behind what is on the connection, and would not wait for a slow client. */
   get hasRoom(): boolean {
     const inFlight = this.#behind.length + 1;
-    return this.#exchange?.isShareable === true && inFlight < this.#options.pipelining && !this.#isClosed;
+    return (
+      this.#exchange?.isShareable === true && inFlight < this.#options.pipelining && !this.#isPaused && !this.#isClosed
+    );
   }
 
   /**

@@ -49,7 +49,7 @@ export class UpstreamSocket extends Socket {
    * all. A failure comes to the reader.
    */
   writeHead(head: string): void {
-    if (this.writableLength > 0) this.write(head, 'latin1');
+    if (this.writableLength > 0 || this.connecting) this.write(head, 'latin1');
     else super._write(head, 'latin1', ignore);
   }
 

@@ -113,8 +113,11 @@ export class WorkerFronts implements Front, WorkerOwner {
       this.#fail(new UwsrpError('INTERNAL', what));
       return;
     }
-    // Before the port is open, the call that it was in tells.
-    if (this.#place === undefined) return;
+    if (this.#place === undefined) {
+      // The boot is not over: nobody is served yet whom another worker could serve.
+      this.#fail(new UwsrpError('INTERNAL', what));
+      return;
+    }
     if (this.#isDraining) {
       this.#options.log.error(what);
       return;
@@ -170,10 +173,9 @@ function ended(): void {}
 
 /** Limits of the process are divided among its threads. */
 function shareOf(config: Config): Config {
-  const share = (count: number) => Math.max(1, Math.floor(count / config.workers));
   return {
     ...config,
-    appConnections: share(config.appConnections),
-    keepAliveMax: config.keepAliveMax === 0 ? 0 : share(config.keepAliveMax),
+    appConnections: Math.floor(config.appConnections / config.workers),
+    keepAliveMax: Math.ceil(config.keepAliveMax / config.workers),
   };
 }

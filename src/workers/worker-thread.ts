@@ -1,19 +1,21 @@
 import { parentPort, workerData } from 'node:worker_threads';
+import { deepFreeze } from '../lib/deep-freeze.ts';
 import { createLogger } from '../log/logger.ts';
 import { uncaughtError } from '../native/native.ts';
+import { withOwnMemory } from '../native/pub-sub.ts';
 import { readErrorPages } from '../proxy/error-pages.ts';
 import { ThreadFront } from './thread-front.ts';
 import { type FromWorker, type ToWorker, toSent, type WorkerData } from './worker-messages.ts';
 
 // What runs in a worker thread: a front of its own, driven by the service's calls.
 
-const { config, worker } = workerData as WorkerData;
+const { config, worker } = deepFreeze(workerData as WorkerData);
 const log = createLogger(config);
 const front = new ThreadFront({
   config,
   errorPages: readErrorPages(config.errorPages),
   log: log.logger.child({ worker }),
-  publish: (message) => post({ kind: 'publish', message }),
+  publish: (message) => post({ kind: 'publish', message: withOwnMemory(message) }),
 });
 
 /** How long sockets may take to be gone. */
@@ -22,7 +24,7 @@ const CLOSING_MS = 500;
 process.on('uncaughtException', (error) => {
   // A thread that ended with its sockets open would leave them to nobody: clients would wait for ever.
   front.close();
-  post({ kind: 'failed', error: toSent(uncaughtError(error)) });
+  post({ kind: 'failed', error: toSent(uncaughtError(error, config.wsModule !== undefined)) });
   // uWebSockets.js frees closed sockets later; a thread that ended before that was seen to crash the process.
   setTimeout(() => process.exit(), CLOSING_MS);
 });

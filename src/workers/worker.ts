@@ -1,6 +1,6 @@
 import { Worker as Thread } from 'node:worker_threads';
 import { UwsrpError } from '../lib/errors.ts';
-import type { Message } from '../native/pub-sub.ts';
+import { type Message, withOwnMemory } from '../native/pub-sub.ts';
 import {
   type CallName,
   type FromWorker,
@@ -49,7 +49,7 @@ export class Worker {
     });
   }
 
-  /** Calls a method of the worker's front; calls are done in order. Rejects as that does, or when the worker ends. */
+  /** Calls a method of the worker's front; calls are begun in order. Rejects as that does, or when the worker ends. */
   call<N extends CallName>(name: N, ...args: Parameters<WorkerCalls[N]>): Promise<Result<N>> {
     if (this.#isEnded) return Promise.reject(new UwsrpError('INTERNAL', 'the worker has ended'));
     this.#nextCall += 1;
@@ -60,7 +60,7 @@ export class Worker {
 
   /** Hands a message to the subscribers in the worker. */
   deliver(message: Message): void {
-    this.#post({ kind: 'deliver', message });
+    this.#post({ kind: 'deliver', message: withOwnMemory(message) });
   }
 
   #post(message: ToWorker): void {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { answerOnce, startProxiedApp } from '../helpers/proxied-app.ts';
 
 const COMMENT = ':\n\n';
@@ -93,6 +94,21 @@ test('an event stream', async (t) => {
     const client = await run.send('GET / HTTP/1.1\r\nHost: a\r\nAccept: text/event-stream\r\nLast-Event-ID: 7\r\n\r\n');
     assert.equal((await client.readResponse()).status, 204);
     assert.deepEqual(fields, ['7', 'text/event-stream']);
+  });
+
+  await proxied.test('that ends before the upload does keeps what came, though it comes late', async (run) => {
+    await run.script(async (connection) => {
+      await connection.readRequestHead();
+      await connection.sendAndFlush(EVENT_STREAM);
+      await delay(20);
+      connection.send(`${chunk('data: all of it\n\n')}0\r\n\r\n`);
+      await connection.hasMore();
+    });
+    const client = await run.send('POST / HTTP/1.1\r\nHost: a\r\nContent-Length: 2\r\n\r\nx');
+    // Longer than a stream waits for its first event: that wait is the case.
+    await delay(300);
+    client.send('y');
+    assert.equal((await client.readResponse()).body.toString(), 'data: all of it\n\n');
   });
 
   await proxied.test('that fails before its first event gets 502, and one that fails later is cut', async (run) => {

@@ -1,10 +1,16 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
+import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
+import { setTimeout as delay } from 'node:timers/promises';
 import { Redis } from 'ioredis';
 import { lastingPort } from '../helpers/lasting-port.ts';
+import { nativeModule } from '../helpers/native.ts';
 import { type PublishRun, startPublishing } from '../helpers/publish.ts';
 import { startRedis, TestRedis } from '../helpers/redis.ts';
-import type { LogLine } from '../helpers/uwsrp.ts';
+import { startScriptedApp } from '../helpers/scripted-app.ts';
+import { until } from '../helpers/until.ts';
+import { type LogLine, spawnUwsrp } from '../helpers/uwsrp.ts';
 import { openWebSocket, type TestWebSocket } from '../helpers/websocket.ts';
 
 const start = (t: TestContext, url: string) => startPublishing(t, { UWSRP_PUBSUB_URL: url });
@@ -114,6 +120,34 @@ test('a boot does not wait for a Redis that is not there, and finds it later', a
   for (const run of [first, second]) await logged(run, /^Redis is back/);
   await first.publish('together');
   for (const socket of [here, there]) assert.equal((await socket.nextMessage()).text, 'together');
+});
+
+test('a Redis that takes connections and says nothing holds up neither the port for long nor a stop at all', async (t) => {
+  const server = createServer().listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  t.after(() => server.close());
+  const connections = new Set<Socket>();
+  server.on('connection', (socket) => connections.add(socket.on('error', () => {})));
+  t.after(() => {
+    for (const socket of connections) socket.destroy();
+  });
+  const path = nativeModule(t, '');
+  const env = {
+    UWSRP_PUBSUB_URL: `redis://127.0.0.1:${(server.address() as AddressInfo).port}`,
+    UWSRP_WS_MODULE: path,
+  };
+  const app = await startScriptedApp(t, () => {});
+  const [patient, hasty] = [spawnUwsrp(t, { appPort: app.port, env }), spawnUwsrp(t, { appPort: app.port, env })];
+  await app.until(({ accepted }) => accepted.length >= 2, 'both to find the app ready');
+  await until(() => connections.size >= 4, 'connections to Redis');
+  // Now it waits for Redis, and for nothing else.
+  await delay(200);
+  const { exited } = hasty;
+  hasty.child.kill('SIGTERM');
+  await exited;
+  assert.ok(!hasty.logs().some(({ port }) => port !== undefined), 'it listened');
+  await patient.waitForLog(({ port }) => port !== undefined, 'of the port', 10_000);
+  await patient.stop();
 });
 
 test('the password is used and never logged', async (t) => {

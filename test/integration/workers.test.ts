@@ -230,6 +230,25 @@ test('workers that end again and again end the service with 70', async (t) => {
   assert.match(uwsrp.output(), /so have 10 others in the last minute/);
 });
 
+for (const [where, body, args] of [
+  [
+    'while it is loaded',
+    'setTimeout(() => { throw new Error("too early"); }); return new Promise(() => {});',
+    ['sleep', '1000'],
+  ],
+  ['before the app is ready', 'setTimeout(() => { throw new Error("too early"); }, 500);', ['sleep', '1000']],
+] as const) {
+  for (const workers of ['1', '2']) {
+    test(`an error of the module ${where} ends the boot with 70 and is told (${workers} at work)`, async (t) => {
+      const path = moduleFile(t, `export default () => { ${body} };`);
+      const env = { UWSRP_WORKERS: workers, UWSRP_WS_MODULE: path };
+      const uwsrp = spawnUwsrp(t, { args, env });
+      assert.equal((await uwsrp.exited).code, 70);
+      assert.match(uwsrp.output(), /too early/);
+    });
+  }
+}
+
 test('a module that cannot be loaded ends the boot with 78, before the command is started', async (t) => {
   const path = moduleFile(t, 'export default () => { throw new Error("broken here"); };');
   const uwsrp = spawnUwsrp(t, { args: ['node', 'apps/node-http.js'], env: { ...WORKERS, UWSRP_WS_MODULE: path } });

@@ -346,6 +346,7 @@ test('settings that do not go together are refused', () => {
   const refused: [Environment, RegExp][] = [
     [{ UWSRP_APP_PORT: '3000', UWSRP_APP_SOCKET: '/tmp/a' }, /^UWSRP_APP_PORT: set together with UWSRP_APP_SOCKET/],
     [{ UWSRP_APP_PORT: '8080' }, /^UWSRP_APP_PORT: 8080 is the public port/],
+    [{ UWSRP_WORKERS: '4', UWSRP_APP_CONNECTIONS: '3' }, /^UWSRP_APP_CONNECTIONS: 3 cannot be divided among 4 workers/],
     [{ UWSRP_APP_PORT: '3000', PORT: '3000' }, /^UWSRP_APP_PORT: 3000 is the public port/],
     [{ UWSRP_APP_SOCKET: `/${'a'.repeat(107)}` }, /^UWSRP_APP_SOCKET: .*too long/],
     [{ UWSRP_FORCE_SSL: 'on', UWSRP_TRUST_PROXY: 'none' }, /^UWSRP_FORCE_SSL: "on" can never redirect/],

@@ -78,6 +78,22 @@ test('what may not share goes behind nothing, and nothing goes behind it', async
   assert.equal(app.accepted.length, 4);
 });
 
+test('nothing goes behind an answer that a slow client holds up', async (t) => {
+  const { app, send } = await startPool(
+    t,
+    eachRequest(({ target }) => respond(target)),
+    EIGHT,
+  );
+  const slow = send(GET);
+  slow.connection.pauseReading();
+  const next = send(get('/next'));
+  assert.notEqual(next.connection, slow.connection);
+  assert.equal((await next.settled()).body, '/next');
+  slow.connection.resumeReading();
+  await slow.settled();
+  assert.equal(app.accepted.length, 2);
+});
+
 test('a request that waited goes behind another as soon as there is room', async (t) => {
   const { app, send } = await startPool(
     t,
