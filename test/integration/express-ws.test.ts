@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { readFileSync } from 'node:fs';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
 import { keepAliveAgent, request } from '../helpers/http.ts';
@@ -237,7 +238,10 @@ test('SIGTERM closes WebSockets with 1001 on both sides before the app stops', a
 test('a crash of the app closes every WebSocket', async (t) => {
   const uwsrp = await start(t);
   const sockets = await Promise.all(Array.from({ length: 100 }, () => openWebSocket(t, url(uwsrp, '/echo'))));
-  for (const pid of uwsrp.otherProcesses()) process.kill(pid, 'SIGKILL');
+  // In a container tini and uwsrp have the command among their words, and are not to be killed with it.
+  const app = uwsrp.otherProcesses().filter((pid) => readFileSync(`/proc/${pid}/cmdline`, 'utf8').startsWith('node\0'));
+  assert.equal(app.length, 1);
+  process.kill(app[0]!, 'SIGKILL');
   await Promise.all(sockets.map((socket) => socket.closed));
   assert.equal((await uwsrp.exited).code, 137);
 });
