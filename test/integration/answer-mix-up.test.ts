@@ -63,7 +63,7 @@ for (const pipelining of ['1', '8'])
         const before = run.uwsrp.residentBytes();
         await exchangeAll(run, random, (REQUESTS * 3) / 4);
         const growth = run.uwsrp.residentBytes() - before;
-        assert.ok(growth < 24 * 1024 * 1024, `memory grew by ${growth} bytes`);
+        assert.ok(growth < 32 * 1024 * 1024, `memory grew by ${growth} bytes`);
         assert.ok(run.app.connections <= CONNECTIONS, `${run.app.connections} connections to the app`);
       },
     );

@@ -8,7 +8,7 @@ import { openWebSocket, Refused } from '../helpers/websocket.ts';
 
 const MIB = 1024 * 1024;
 /** What 100 MiB and more in large messages may cost the proxy. */
-const MAX_GROWTH = 16 * MIB;
+const MAX_GROWTH = 32 * MIB;
 
 async function start(t: TestContext, env: Record<string, string> = {}): Promise<Uwsrp> {
   return startUwsrp(t, { args: ['node', 'apps/express-ws.js'], env });

@@ -122,7 +122,7 @@ for (const mode of ['shared', 'dedicated']) {
     const [first, , ...code] = await send(bomb(1.5 * MIB));
     assert.deepEqual([first, code.slice(0, 2)], [0x80 | CLOSE, [1009 >> 8, 1009 & 0xff]]);
     const grown = uwsrp.peakResidentBytes() - before;
-    assert.ok(grown < 32 * MIB, `${grown} bytes more`);
+    assert.ok(grown < 64 * MIB, `${grown} bytes more`);
 
     const survivor = await openWebSocket(t, `ws://127.0.0.1:${uwsrp.port}/`, { perMessageDeflate: true });
     assert.equal((await survivor.exchange('x'.repeat(MIB))).text.length, MIB);
