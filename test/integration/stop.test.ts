@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EndOfBytes } from '../helpers/byte-reader.ts';
 import { BODY_FRAMINGS, Download } from '../helpers/download.ts';
+import { stopUnderRequests, untilRefused } from '../helpers/during-stop.ts';
 import { request } from '../helpers/http.ts';
 import { lastingPort } from '../helpers/lasting-port.ts';
 import { patternHash } from '../helpers/pattern.ts';
@@ -41,18 +41,6 @@ async function ask(t: TestContext, uwsrp: Uwsrp, text: string): Promise<RawSocke
 }
 
 const isStopping = (uwsrp: Uwsrp) => uwsrp.waitForLog(({ msg }) => msg === 'stopping', 'that it is stopping');
-
-async function untilRefused(uwsrp: Uwsrp): Promise<void> {
-  const isRefused = () =>
-    connectRaw(uwsrp.port).then(
-      (client) => {
-        client.destroy();
-        return false;
-      },
-      (error: NodeJS.ErrnoException) => error.code === 'ECONNREFUSED',
-    );
-  await until(isRefused, 'connects to be refused');
-}
 
 test('an idle service ends at once, closes what is open, and gives the code of its command', async (t) => {
   const { app } = await startHeldApp(t);
@@ -170,30 +158,8 @@ test('a response that takes longer than the stop may is cut, and never looks com
 test('a request that races with the stop is served whole, or gets not one byte', async (t) => {
   for (let round = 0; round < 5; round += 1) {
     const uwsrp = await startUwsrp(t, { args: ['node', 'apps/node-http.js'] });
-    const wrong: string[] = [];
-    let answered = 0;
-    const load = Array.from({ length: 20 }, async (_, index) => {
-      const client = await connectRaw(uwsrp.port, t);
-      for (;;) {
-        client.send('GET /status/200 HTTP/1.1\r\nHost: a\r\n\r\n');
-        try {
-          const response = await client.readResponse();
-          if (response.status !== 200) wrong.push(`${response.status}`);
-          answered += 1;
-          if (response.headers.get('connection') === 'close') return client.destroy();
-        } catch (error) {
-          if (!(error instanceof EndOfBytes) || error.pending.length > 0) wrong.push(String(error));
-          return;
-        }
-        // So that some connections are idle at any moment.
-        await delay(index);
-      }
-    });
-    await until(() => answered > 100, '100 answers');
-    const { exited } = uwsrp;
-    uwsrp.child.kill('SIGTERM');
-    await Promise.all(load);
-    assert.deepEqual(await exited, { code: 0, signal: null });
+    const { exit, wrong } = await stopUnderRequests(t, uwsrp, { clients: 20, answers: 100 });
+    assert.deepEqual(exit, { code: 0, signal: null });
     assert.deepEqual(wrong, [], `round ${round}`);
   }
 });

@@ -5,7 +5,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
-import { EndOfBytes } from '../helpers/byte-reader.ts';
+import { stopUnderRequests, untilRefused } from '../helpers/during-stop.ts';
 import { request } from '../helpers/http.ts';
 import { moduleFile, startNative } from '../helpers/native.ts';
 import { connectRaw } from '../helpers/raw-socket.ts';
@@ -17,7 +17,6 @@ import { openWebSocket } from '../helpers/websocket.ts';
 const WORKERS = { UWSRP_WORKERS: '3' };
 /** So many connections that none of three workers is left out: each gets one with a chance of 1/3. */
 const MANY = 90;
-const GET = 'GET /status/200 HTTP/1.1\r\nHost: a\r\n\r\n';
 
 /** Who answered, as the lines of the access log tell. */
 const workersOf = (uwsrp: Uwsrp) =>
@@ -64,12 +63,7 @@ test('a stop lets every worker answer what it has, and closes WebSockets with 10
   await app.until(({ requests }) => requests === MANY, 'all requests at the app');
   const { exited } = uwsrp;
   uwsrp.child.kill('SIGTERM');
-  const isRefused = () =>
-    connectRaw(uwsrp.port).then(
-      (client) => client.destroy() === undefined && false,
-      (error: NodeJS.ErrnoException) => error.code === 'ECONNREFUSED',
-    );
-  await until(isRefused, 'connects to be refused by every worker');
+  await untilRefused(uwsrp);
   for (const release of held) release();
   for (const [index, client] of waiting.entries()) {
     const response = await client.readResponse();
@@ -93,30 +87,8 @@ test('WebSockets of all workers are relayed, and get 1001 at the stop', async (t
 
 test('a request that races with the stop is served whole, or gets not one byte', async (t) => {
   const uwsrp = await startUwsrp(t, { args: ['node', 'apps/node-http.js'], env: WORKERS });
-  const wrong: string[] = [];
-  let answered = 0;
-  const load = Array.from({ length: 30 }, async (_, index) => {
-    const client = await connectRaw(uwsrp.port, t);
-    for (;;) {
-      client.send(GET);
-      try {
-        const response = await client.readResponse();
-        if (response.status !== 200) wrong.push(`${response.status}`);
-        answered += 1;
-        if (response.headers.get('connection') === 'close') return client.destroy();
-      } catch (error) {
-        if (!(error instanceof EndOfBytes) || error.pending.length > 0) wrong.push(String(error));
-        return;
-      }
-      // So that some connections are idle at any moment.
-      await delay(index);
-    }
-  });
-  await until(() => answered > 150, '150 answers');
-  const { exited } = uwsrp;
-  uwsrp.child.kill('SIGTERM');
-  await Promise.all(load);
-  assert.deepEqual(await exited, { code: 0, signal: null });
+  const { exit, wrong } = await stopUnderRequests(t, uwsrp, { clients: 30, answers: 150 });
+  assert.deepEqual(exit, { code: 0, signal: null });
   assert.deepEqual(wrong, []);
 });
 
