@@ -22,7 +22,7 @@ try {
 
 async function main(options) {
   if (options.help) return print(USAGE);
-  if (options.list) return print(SCENARIOS.map(({ name, title }) => `${name.padEnd(18)}${title}\n`).join(''));
+  if (options.list) return print(SCENARIOS.map(({ name, title }) => `${name.padEnd(21)}${title}\n`).join(''));
   endOnSignals();
   const { runtime, ...images } = prepare(options);
   const { rounds, seconds, peers } = options;

@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { startUwsApp } from '../apps/uws.mjs';
 import { FanOut } from '../lib/fan-out.mjs';
 import { cpuAndRate, measureLoad } from '../lib/measure.mjs';
@@ -5,10 +6,12 @@ import { getHead, openMany, openSocket } from '../lib/raw-http.mjs';
 import { clientFrame, openWebSocket, serverFrame } from '../lib/websocket-load.mjs';
 
 const RECEIVERS = 500;
+const NATIVE_RECEIVERS = 2000;
 const READ_BYTES = 4096;
 const GREETING = Buffer.from('hello'); // of apps/programs/uws.mjs
 const MESSAGE = Buffer.alloc(64, 'uwsrp ');
 const MARK = 0x40; // '@', once in each event of the app and nowhere else
+const nativeModule = fileURLToPath(new URL('../apps/programs/native-broadcast.mjs', import.meta.url));
 
 /** The app publishes a message to 500 relayed WebSockets. */
 export const websocketBroadcast = {
@@ -17,7 +20,33 @@ export const websocketBroadcast = {
   needs: 'websocket',
   startApp: startUwsApp,
   metrics: cpuAndRate('delivery'),
-  round: (proxy, { seconds }) => fanOutRound(proxy, seconds, '/publish', openSubscriber),
+  round: (proxy, { seconds }) =>
+    fanOutRound(proxy, seconds, {
+      receivers: RECEIVERS,
+      open: openSubscriber,
+      publishAt: { port: proxy.app.port, path: '/publish' },
+    }),
+};
+
+/**
+ * A handler of uwsrp's own process publishes to its topic, beside proxies whose app does and which relay each message:
+ * CPU of proxy and app together.
+ */
+export const websocketNativeBroadcast = {
+  name: 'ws-native-broadcast',
+  title: `WebSocket broadcast to ${NATIVE_RECEIVERS}, 64 B, native or proxy + app`,
+  needs: 'websocket',
+  startApp: startUwsApp,
+  withApp: true,
+  uwsrpModule: nativeModule,
+  metrics: cpuAndRate('delivery'),
+  // Through the proxy, where the handler is; for the others that is one message more for 2,000.
+  round: (proxy, { seconds }) =>
+    fanOutRound(proxy, seconds, {
+      receivers: NATIVE_RECEIVERS,
+      open: openSubscriber,
+      publishAt: { port: proxy.port, path: '/publish' },
+    }),
 };
 
 /** The app sends an event on 500 relayed event streams. */
@@ -27,17 +56,22 @@ export const eventStream = {
   needs: 'http',
   startApp: startUwsApp,
   metrics: cpuAndRate('delivery'),
-  round: (proxy, { seconds }) => fanOutRound(proxy, seconds, '/publish-event', openStream),
+  round: (proxy, { seconds }) =>
+    fanOutRound(proxy, seconds, {
+      receivers: RECEIVERS,
+      open: openStream,
+      publishAt: { port: proxy.app.port, path: '/publish-event' },
+    }),
 };
 
-/** Whoever asks the app to publish does so directly, not through the proxy; opening the connections is not measured. */
-async function fanOutRound(proxy, seconds, path, open) {
+/** Each message to the WebSocket at `publishAt` comes to all receivers; opening the connections is not measured. */
+async function fanOutRound(proxy, seconds, { receivers, open, publishAt }) {
   const order = clientFrame(MESSAGE);
-  const publisher = await openWebSocket(proxy.app.port, path, { onBytes: () => {} });
+  const publisher = await openWebSocket(publishAt.port, publishAt.path, { onBytes: () => {} });
   const sockets = [publisher];
   try {
-    const fanOut = new FanOut({ receivers: RECEIVERS, send: () => publisher.write(order) });
-    await openMany(RECEIVERS, sockets, () => open(proxy.port, fanOut));
+    const fanOut = new FanOut({ receivers, send: () => publisher.write(order) });
+    await openMany(receivers, sockets, () => open(proxy.port, fanOut));
     return await measureLoad(proxy, () => fanOut.run(seconds));
   } finally {
     for (const socket of sockets) socket.destroy();

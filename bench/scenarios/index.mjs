@@ -5,7 +5,7 @@
 // `uwsrpSettings` are its variables. `proxy` has `port`, `pids`, `app` and `idleBytes` (its memory
 // before the first load), `run` has `seconds` and what the run was told.
 import { boot } from './boot.mjs';
-import { eventStream, websocketBroadcast } from './broadcast.mjs';
+import { eventStream, websocketBroadcast, websocketNativeBroadcast } from './broadcast.mjs';
 import { connectionClose } from './connection-close.mjs';
 import { headers } from './headers.mjs';
 import { idleConnections, idleWebSockets } from './idle.mjs';
@@ -21,6 +21,6 @@ import { websocketEchoes, websocketNative } from './websocket-echo.mjs';
 export const SCENARIOS = [
   ...[...smallGets, unixSocket, pipelining, headers, ...jsonAnswers, post, connectionClose],
   ...[download, upload, slowReaders, slowApp, eventStream],
-  ...[...websocketEchoes, websocketNative, websocketBroadcast],
+  ...[...websocketEchoes, websocketNative, websocketBroadcast, websocketNativeBroadcast],
   ...[idleConnections, idleWebSockets, boot, imageSize],
 ];
