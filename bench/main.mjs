@@ -27,9 +27,8 @@ async function main(options) {
   const { runtime, ...images } = prepare(options);
   const { rounds, seconds, peers } = options;
   const cores = availableParallelism();
-  // This process sends load too, and what it starts stays beside it unless told otherwise: the proxies have the last core.
-  pin(process.pid, '0');
-  const run = { rounds, seconds, ...images, proxyCores: String(cores - 1), allCores: `0-${cores - 1}`, onRound: tell };
+  const allCores = `0-${cores - 1}`;
+  const run = { rounds, seconds, ...images, allCores, onRound: tell };
   const results = {
     date: new Date().toISOString(),
     machine: { cores, kernel: release() },
@@ -42,8 +41,11 @@ async function main(options) {
   const before = options.update ? readResults(results) : undefined;
   const failures = [];
   for (const scenario of options.scenarios) {
+    // This process sends load too, and what it starts stays beside it unless told otherwise: the proxies have the last core.
+    const [ownCores, proxyCores] = scenario.isUnpinned ? [allCores, allCores] : ['0', String(cores - 1)];
     try {
-      results.scenarios.push(await runScenario(scenario, peers, run));
+      pin(process.pid, ownCores);
+      results.scenarios.push(await runScenario(scenario, peers, { ...run, proxyCores }));
       if (options.writes) write(updated(before, results));
     } catch (error) {
       if (isEnding()) break;

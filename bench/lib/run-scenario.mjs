@@ -89,6 +89,7 @@ async function startPeer(peer, app, scenario, run) {
     app: place,
     cores,
     image,
+    workers: scenario.workers,
     module: scenario.uwsrpModule,
     settings: scenario.uwsrpSettings,
   });

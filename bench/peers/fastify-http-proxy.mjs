@@ -5,6 +5,7 @@ export const fastifyHttpProxy = {
   name: '@fastify/http-proxy',
   cannot: {
     'unix socket': 'not with its undici client',
+    workers: 'one thread',
     'connection-close': 'keeps the connection open',
   },
   version: () => installedVersion('@fastify/http-proxy'),

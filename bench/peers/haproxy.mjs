@@ -7,7 +7,7 @@ import { temporaryFolder } from '../lib/temporary-folder.mjs';
 /** Debian's haproxy with one thread, keep-alive to the app and the same forwarded fields. */
 export const haproxy = {
   name: 'haproxy',
-  cannot: {},
+  cannot: { workers: 'one thread here' },
   version: () => /version (\d[\d.]*\d)/.exec(execFileSync('haproxy', ['-v'], { encoding: 'utf8' }))[1],
   async start({ port, app, cores }) {
     const file = join(temporaryFolder(), 'haproxy.cfg');

@@ -3,7 +3,7 @@ import { installedVersion } from '../lib/versions.mjs';
 
 export const httpProxy = {
   name: 'http-proxy',
-  cannot: {},
+  cannot: { workers: 'one thread' },
   version: () => installedVersion('http-proxy'),
   start: (options) => startNodePeer('http-proxy', options),
 };

@@ -6,6 +6,7 @@ export const uwsReverseProxy = {
   cannot: {
     websocket: 'WebSockets end in it',
     'unix socket': 'only a host and port',
+    workers: 'one thread',
     'connection-close': 'closes without saying so',
   },
   version: () => installedVersion('uws-reverse-proxy'),

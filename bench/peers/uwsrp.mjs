@@ -14,12 +14,13 @@ export const uwsrp = {
   name: 'uwsrp',
   cannot: {},
   version: productVersion,
-  async start({ port, app, cores, image, module, settings }) {
+  async start({ port, app, cores, image, workers, module, settings }) {
     const env = {
       ...settings,
       PORT: String(port),
       // A sidecar's socket is waited for by path, a port by number.
       ...(app.socket ? { UWSRP_APP_SOCKET: app.socket } : { UWSRP_APP_PORT: String(app.port) }),
+      ...(workers === undefined ? {} : { UWSRP_WORKERS: String(workers) }),
       ...(module ? { UWSRP_WS_MODULE: module } : {}),
     };
     const args = ['sleep', '3600'];

@@ -4,7 +4,7 @@ import { wrkScenario } from './wrk-scenario.mjs';
 export const unixSocket = wrkScenario({
   name: 'unix-socket',
   title: 'small GET, app on a unix socket',
-  over: 'unix socket',
+  needs: 'unix socket',
   request: { connections: 64 },
 });
 
@@ -12,7 +12,7 @@ export const unixSocket = wrkScenario({
 export const pipelining = wrkScenario({
   name: 'pipelining-8',
   title: 'small GET, app on a unix socket, uwsrp with 8 requests on a connection',
-  over: 'unix socket',
+  needs: 'unix socket',
   request: { connections: 64 },
   uwsrpSettings: { UWSRP_APP_PIPELINING: '8' },
 });

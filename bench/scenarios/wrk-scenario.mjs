@@ -3,14 +3,12 @@ import { cpuAndRate, measureLoad } from '../lib/measure.mjs';
 import { runWrk } from '../lib/wrk.mjs';
 
 /**
- * A scenario of plain requests: wrk in front, nginx behind. `request` is what `runWrk` takes; `over` names the hop,
- * `uwsrpSettings` are variables for uwsrp.
+ * A scenario of plain requests: wrk in front, nginx behind. `request` is what `runWrk` takes, the rest what any scenario
+ * may have.
  */
-export const wrkScenario = ({ name, title, over = 'http', request, uwsrpSettings }) => ({
-  name,
-  title,
-  uwsrpSettings,
-  needs: over,
+export const wrkScenario = ({ request, ...scenario }) => ({
+  needs: 'http',
+  ...scenario,
   startApp: startNginxApp,
   metrics: cpuAndRate('request'),
   async round({ app, ...proxy }, { seconds }) {
