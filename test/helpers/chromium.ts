@@ -4,6 +4,7 @@ import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Readable, Writable } from 'node:stream';
+import type { TestContext } from 'node:test';
 import type { ClientPeer } from './peer.ts';
 import { Queue } from './queue.ts';
 import { RemotePeer } from './remote-peer.ts';
@@ -60,9 +61,19 @@ export class Chromium {
     await this.#ask('Runtime.addBinding', { name });
   }
 
-  async run(script: string): Promise<void> {
-    const { exceptionDetails } = await this.#ask('Runtime.evaluate', { expression: script });
-    if (exceptionDetails !== undefined) throw new Error(`in the page: ${JSON.stringify(exceptionDetails)}`);
+  run(script: string): Promise<void> {
+    return this.#evaluate(script, false);
+  }
+
+  /** Waits until the text of the first element of this selector is this one, which it may be already. */
+  async waitForText(selector: string, text: string): Promise<void> {
+    const script = `new Promise((resolve) => {
+      const seen = () => document.querySelector(${JSON.stringify(selector)})?.textContent;
+      const look = () => seen() === ${JSON.stringify(text)} && resolve();
+      new MutationObserver(look).observe(document, { subtree: true, childList: true, characterData: true });
+      look();
+    })`;
+    await withTimeout(this.#evaluate(script, true), `${selector} of the page to be ${text}`, 10_000);
   }
 
   /** In order: what is killed leaves helpers behind, which write to the profile for seconds. */
@@ -74,6 +85,11 @@ export class Chromium {
     const kill = setTimeout(() => child.kill('SIGKILL'), 10_000);
     await exited;
     clearTimeout(kill);
+  }
+
+  async #evaluate(expression: string, awaitPromise: boolean): Promise<void> {
+    const { exceptionDetails } = await this.#ask('Runtime.evaluate', { expression, awaitPromise });
+    if (exceptionDetails !== undefined) throw new Error(`in the page: ${JSON.stringify(exceptionDetails)}`);
   }
 
   #ask(method: string, params: Readonly<Record<string, unknown>> = {}): Promise<Readonly<Record<string, unknown>>> {
@@ -103,19 +119,25 @@ export class Chromium {
   }
 }
 
+/** Starts one with a profile of its own, and both are gone after the test. */
+export function startChromium(t: TestContext): Chromium {
+  const profile = mkdtempSync(join(tmpdir(), 'uwsrp-chromium-'));
+  const chromium = new Chromium(profile);
+  t.after(async () => {
+    await chromium.stop();
+    // Its helpers may write on for a moment.
+    rmSync(profile, { recursive: true, maxRetries: 10 });
+  });
+  return chromium;
+}
+
 /** The WebSocket of a page in Chromium: what all browsers have. */
 export const browserClient: ClientPeer = {
   name: "Chromium's WebSocket",
   // A page is not told the status.
   refusal: /closed with 1006/,
   async start(t, page) {
-    const profile = mkdtempSync(join(tmpdir(), 'uwsrp-chromium-'));
-    const chromium = new Chromium(profile);
-    t.after(async () => {
-      await chromium.stop();
-      // Its helpers may write on for a moment.
-      rmSync(profile, { recursive: true, maxRetries: 10 });
-    });
+    const chromium = startChromium(t);
     await chromium.openPage(page);
     const remote = new RemotePeer((json) => void chromium.run(`obey(${JSON.stringify(json)})`), false);
     await chromium.provide('tell', (json) => remote.hear(json));
