@@ -1,3 +1,4 @@
+import { atTurnEnd, type TurnEndTask } from '../lib/turn-end.ts';
 import { SpareMemory } from './spare-memory.ts';
 import { MAX_CONTROL_PAYLOAD } from './websocket-frame.ts';
 
@@ -22,9 +23,9 @@ const MASKED = 0x80;
 const MASKING_KEY_BYTES = 4;
 
 /**
- * Writes masked frames, as a client must (RFC 6455 section 5.3), to the sockets of all relays of this thread. What
- * one relay sends during one turn of the event loop leaves in one write, at the end of that turn or when another
- * relay sends; payloads are copied at once, since uWebSockets.js takes its buffers back after the callback.
+ * Writes masked frames, as a client must (RFC 6455 section 5.3), to the sockets of all relays of this thread. They leave
+ * at the end of the turn of the event loop, relay by relay (see `atTurnEnd`), those that one relay sent without another
+ * in between in one write; payloads are copied at once, since uWebSockets.js takes its buffers back after the callback.
  *
  * The masking key is zero, so the payload goes as it is. Masking keeps a hostile page from choosing the bytes that a
  * browser puts on the wire, to fool a caching intermediary in between (sections 5.3 and 10.3). Here the browser's own
@@ -33,17 +34,15 @@ const MASKING_KEY_BYTES = 4;
  * One arena serves every relay: a segment that the kernel took at once is overwritten by the next one. Only what a
  * slow app left unwritten keeps its bytes, for as long as the socket holds on to them.
  */
-export class WebSocketOutbox {
+export class WebSocketOutbox implements TurnEndTask {
   #arena = Buffer.allocUnsafeSlow(ARENA_BYTES);
   readonly #large = new SpareMemory();
+  /** Where the first segment begins. */
   #start = 0;
   #end = 0;
-  #target: FrameTarget | undefined;
-  #isScheduled = false;
-  readonly #endOfTurn = () => {
-    this.#isScheduled = false;
-    this.flush();
-  };
+  /** Whom each segment is for, and where it ends. */
+  #targets: FrameTarget[] = [];
+  #ends: number[] = [];
 
   /** Queues one frame; it is written by the end of this turn of the event loop. */
   send(target: FrameTarget, opcode: number, payload: Uint8Array): void {
@@ -52,36 +51,47 @@ export class WebSocketOutbox {
       this.#sendLarge(target, opcode, payload, size);
       return;
     }
-    if (target !== this.#target || this.#end + size > ARENA_BYTES) this.#claim(target, size);
+    if (this.#end + size > ARENA_BYTES) this.#makeRoom(size);
     writeFrame(this.#arena, this.#end, opcode, payload);
     this.#end += size;
-    if (!this.#isScheduled) {
-      this.#isScheduled = true;
-      setImmediate(this.#endOfTurn);
+    const count = this.#targets.length;
+    if (count > 0 && this.#targets[count - 1] === target) {
+      this.#ends[count - 1] = this.#end;
+    } else {
+      this.#targets.push(target);
+      this.#ends.push(this.#end);
+      if (count === 0) atTurnEnd(this);
     }
+  }
+
+  onTurnEnd(): void {
+    this.flush();
   }
 
   /** Writes what is queued, now. */
   flush(): void {
-    const target = this.#target;
-    if (target === undefined) return;
-    this.#target = undefined;
-    const isBehind = target.unwrittenBytes > 0;
-    const segment = this.#arena.subarray(this.#start, this.#end);
-    // Behind a backlog the segment would hold the arena for long.
-    target.write(isBehind ? copyOf(segment) : segment);
-    if (isBehind || target.unwrittenBytes === 0) {
-      this.#end = this.#start;
-    } else {
-      this.#start = this.#end;
+    if (this.#targets.length === 0) return;
+    const targets = this.#targets;
+    const ends = this.#ends;
+    const arena = this.#arena;
+    const first = this.#start;
+    // A target that falls behind may be sent a close at once: it goes behind what is written here.
+    this.#targets = [];
+    this.#ends = [];
+    this.#start = this.#end;
+    let isHeld = false;
+    let start = first;
+    for (let index = 0; index < targets.length; index += 1) {
+      if (writeSegment(targets[index]!, arena.subarray(start, ends[index]))) isHeld = true;
+      start = ends[index]!;
     }
-    if (target.unwrittenBytes > 0) target.fellBehind();
+    if (isHeld || this.#targets.length > 0 || this.#arena !== arena) return;
+    this.#start = first;
+    this.#end = first;
   }
 
-  /** Makes the arena the target's, with room for `size` bytes. */
-  #claim(target: FrameTarget, size: number): void {
+  #makeRoom(size: number): void {
     this.flush();
-    this.#target = target;
     if (this.#end + size <= ARENA_BYTES) return;
     // What lies below `start` is still on its way to slow apps: they keep the old arena alive.
     this.#arena = Buffer.allocUnsafeSlow(ARENA_BYTES);
@@ -97,6 +107,16 @@ export class WebSocketOutbox {
     if (target.unwrittenBytes > 0) target.fellBehind();
     else this.#large.giveBack(memory);
   }
+}
+
+/** Whether the target holds on to the segment. */
+function writeSegment(target: FrameTarget, segment: Buffer): boolean {
+  const isBehind = target.unwrittenBytes > 0;
+  // Behind a backlog the segment would hold the arena for long.
+  target.write(isBehind ? copyOf(segment) : segment);
+  if (target.unwrittenBytes === 0) return false;
+  target.fellBehind();
+  return !isBehind;
 }
 
 /** In memory of its own: a slice of Node's pool would keep 64 KiB alive for a few bytes. */

@@ -11,6 +11,7 @@ class Target implements FrameTarget {
   isHeld = false;
   writes = 0;
   reports = 0;
+  onBehind = () => {};
   /** The very buffers that were written and not taken: the outbox must leave them alone. */
   #held: Buffer[] = [];
   #taken: Buffer[] = [];
@@ -27,6 +28,9 @@ class Target implements FrameTarget {
 
   fellBehind(): void {
     this.reports += 1;
+    const { onBehind } = this;
+    this.onBehind = () => {};
+    onBehind();
   }
 
   release(): void {
@@ -94,15 +98,16 @@ test('copies the payload at once', async () => {
   );
 });
 
-test('keeps the order of small and large frames, and flushes one relay when another sends', async () => {
+test('keeps the order of small and large frames, and writes for all relays when the turn ends', async () => {
   const outbox = new WebSocketOutbox();
   const [one, two] = [new Target(), new Target()];
   outbox.send(one, TEXT, Buffer.from('a'));
   outbox.send(one, TEXT, Buffer.alloc(50_000, 'b'));
   outbox.send(one, TEXT, Buffer.from('c'));
   outbox.send(two, TEXT, Buffer.from('other'));
-  assert.equal(one.writes, 3, 'all of the first relay is written');
   outbox.send(one, TEXT, Buffer.from('d'));
+  assert.equal(one.writes, 2, 'the large frame is written, and what was before it');
+  assert.equal(two.writes, 0, 'before the end of the turn');
   await turn();
   assert.equal((await one.events()).map(({ data }) => data.toString()[0]).join(''), 'abcd');
   assert.equal((await two.events())[0]!.data.toString(), 'other');
@@ -120,6 +125,21 @@ test('reports each write that leaves bytes unwritten, and no other', async () =>
   assert.equal(target.reports, 1);
   outbox.send(target, TEXT, Buffer.alloc(100_000));
   assert.equal(target.reports, 2, 'a large frame is written at once');
+});
+
+test('what a relay sends because it fell behind goes behind what was queued, and overwrites nothing', async () => {
+  const outbox = new WebSocketOutbox();
+  const [one, two] = [new Target(), new Target()];
+  one.isHeld = true;
+  one.onBehind = () => outbox.send(one, CLOSE, Buffer.from([3, 245]));
+  outbox.send(one, TEXT, Buffer.from('a'));
+  outbox.send(two, TEXT, Buffer.from('other'));
+  await turn();
+  await turn();
+  one.release();
+  const close = { kind: 'close', data: Buffer.alloc(0), code: 1013 };
+  assert.deepEqual(await one.events(), [{ kind: 'text', data: Buffer.from('a') }, close]);
+  assert.deepEqual(await two.events(), [{ kind: 'text', data: Buffer.from('other') }]);
 });
 
 test('a slow app with small messages does not pin large buffers', async () => {
