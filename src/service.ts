@@ -25,8 +25,8 @@ export async function runService(options: ServiceOptions): Promise<number> {
   const { config, command, version } = options;
   const { logger: log } = options.log;
   const stop = new AbortController();
-  const supervisor = new Supervisor({ config, command, log, version });
   const front = await createFront(options);
+  const supervisor = new Supervisor({ config, command, log, version, onStarted: () => front.prepare() });
   const unwatch = watchSignals({
     onStop: (signal) => {
       log.info({ signal }, 'stopping');

@@ -1,7 +1,6 @@
 import type uWS from 'uWebSockets.js';
 import type { Logger } from 'pino';
 import type { Config } from '../config/config.ts';
-import { UwsrpError } from '../lib/errors.ts';
 import { loadModule } from './load-module.ts';
 import { NativeRoutes } from './native-routes.ts';
 import type { Message } from './pub-sub.ts';
@@ -63,11 +62,4 @@ export class Native {
     this.routes.seal();
     log.info({ routes: this.routes.routes.length }, `loaded ${path}`);
   }
-}
-
-/** What nothing caught, of a timer of the module, say. */
-export function uncaughtError(error: unknown, hasModule = true): UwsrpError {
-  const what = error instanceof Error ? error.stack : String(error);
-  const where = hasModule ? 'an error outside of a handler, most likely in UWSRP_WS_MODULE' : 'a fault of uwsrp';
-  return new UwsrpError('INTERNAL', `${where}: ${what}`);
 }

@@ -25,6 +25,8 @@ export interface SupervisorOptions {
   readonly version: string;
   /** Whether standard input is a terminal: the command then stays in our process group, to read from it. */
   readonly hasTerminal?: boolean;
+  /** Called when the command has been started, again on another port too: there is time for work while it boots. */
+  readonly onStarted?: () => void;
 }
 
 /** How often a command is started on another port, when the one we chose was taken by another process meanwhile. */
@@ -145,7 +147,7 @@ export class Supervisor {
   }
 
   async #spawn(address: AppAddress): Promise<CommandProcess> {
-    const { config, command, log } = this.#options;
+    const { config, command, log, onStarted } = this.#options;
     const child = await CommandProcess.spawn({
       command,
       environment: { ...config.childEnvironment, ...this.#variables, [config.appPortVariable]: address.value },
@@ -155,6 +157,7 @@ export class Supervisor {
     this.#child = child;
     const { display, source } = command;
     log.info({ command: display, source, commandPid: child.pid, listen: address.value }, 'started the command');
+    onStarted?.();
     return child;
   }
 

@@ -8,8 +8,13 @@ export interface Front {
    * @throws UwsrpError CONFIG_INVALID when `UWSRP_WS_MODULE` cannot be loaded.
    */
   load(): Promise<Readonly<Record<string, string>>>;
-  /** Opens the public port in front of the app, and resolves with its number. Rejects with BIND_FAILED. */
-  listen(target: UpstreamTarget): Promise<number>;
+  /** The command has been started: gets ready with what nobody needs before that is ready. May be called again. */
+  prepare(): void;
+  /**
+   * Opens the public port in front of the app, and resolves with its number; undefined when the stop came first. Rejects
+   * with BIND_FAILED.
+   */
+  listen(target: UpstreamTarget): Promise<number | undefined>;
   /** Rejects when it cannot go on serving: then the service is to end in order. */
   readonly failed: Promise<never>;
   /** A stop has begun: from now on health says 503, and every answer closes its connection. */

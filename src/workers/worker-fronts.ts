@@ -5,7 +5,7 @@ import { claimPort, type PublicPort } from '../edge/public-port.ts';
 import { UwsrpError } from '../lib/errors.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
 import type { Message } from '../native/pub-sub.ts';
-import { PublishHub } from '../native/publish-hub.ts';
+import type { PublishHub } from '../native/publish-hub.ts';
 import type { Front } from './front.ts';
 import { Worker, type WorkerOwner } from './worker.ts';
 
@@ -30,7 +30,7 @@ export class WorkerFronts implements Front, WorkerOwner {
   readonly #workerConfig: Config;
   readonly #workers = new Set<Worker>();
   readonly #replacedAt: number[] = [];
-  #loaded: Promise<unknown> = Promise.resolve();
+  #loaded: Promise<unknown> | undefined;
   #place: { readonly target: UpstreamTarget; readonly port: PublicPort } | undefined;
   #hub: PublishHub | undefined;
   #isDraining = false;
@@ -48,18 +48,27 @@ export class WorkerFronts implements Front, WorkerOwner {
 
   async load(): Promise<Readonly<Record<string, string>>> {
     const { config, log } = this.#options;
-    for (let number = 1; number <= config.workers; number += 1) this.#start(number);
-    this.#loaded = this.#each((worker) => worker.call('load'));
-    this.#loaded.catch(() => {});
     // Without a module nothing can be wrong with it, and the command need not wait.
     if (config.wsModule === undefined) return {};
+    this.prepare();
     await this.#loaded;
+    const { PublishHub } = await import('../native/publish-hub.ts');
     this.#hub = await PublishHub.start({ config, log, deliver: (message) => this.#deliver(message) });
     return this.#hub.environment;
   }
 
-  async listen(target: UpstreamTarget): Promise<number> {
+  prepare(): void {
+    if (this.#loaded !== undefined) return;
+    for (let number = 1; number <= this.#options.config.workers; number += 1) this.#start(number);
+    this.#loaded = this.#each((worker) => worker.call('load'));
+    // A failure comes up in `listen`.
+    this.#loaded.catch(() => {});
+  }
+
+  async listen(target: UpstreamTarget): Promise<number | undefined> {
+    this.prepare();
     await Promise.all([this.#loaded, this.#hub?.whenJoined()]);
+    if (this.#isDraining) return undefined;
     const { host, port } = this.#options.config;
     const place = { target, port: { host, port: await claimPort({ host, port }) } };
     await this.#each((worker) => worker.call('listen', target, place.port, true));

@@ -1,8 +1,8 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { deepFreeze } from '../lib/deep-freeze.ts';
 import { createLogger } from '../log/logger.ts';
-import { uncaughtError } from '../native/native.ts';
 import { withOwnMemory } from '../native/pub-sub.ts';
+import { uncaughtError } from '../native/uncaught-error.ts';
 import { readErrorPages } from '../proxy/error-pages.ts';
 import { ThreadFront } from './thread-front.ts';
 import { type FromWorker, type ToWorker, toSent, type WorkerData } from './worker-messages.ts';

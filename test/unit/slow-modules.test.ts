@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { readdirSync, readFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { dirname, join, relative } from 'node:path';
 import { test } from 'node:test';
 import { repositoryRoot } from '../helpers/repository.ts';
 
@@ -25,4 +25,24 @@ test('the check sees an import of code, and lets one of types be', () => {
   assert.match("a();\nimport http from 'node:http';\n", SLOW);
   assert.doesNotMatch("import type { Server } from 'node:http';", SLOW);
   assert.doesNotMatch("import { connect } from 'node:net';", SLOW);
+});
+
+/** What a module imports at once, and what that imports, as paths in src/. */
+function loadedWith(file: string, seen = new Set<string>()): Set<string> {
+  if (seen.has(file)) return seen;
+  seen.add(file);
+  const text = readFileSync(join(repositoryRoot, 'src', file), 'utf8');
+  const imports = text.matchAll(/^(?:import|export) (?!type )[^;]*?from '(\.[^']+)';$/gm);
+  for (const [, path] of imports) loadedWith(relative('.', join(dirname(file), path!)), seen);
+  return seen;
+}
+
+test('what serves requests is loaded while the command boots, not before it starts', () => {
+  const before = ['main.ts', 'service.ts', 'workers/single-front.ts'].flatMap((file) => [...loadedWith(file)]);
+  assert.ok(before.includes('supervisor/supervisor.ts'));
+  assert.deepEqual(
+    before.filter((file) => /^(edge|upstream)\//.test(file)),
+    [],
+  );
+  assert.ok([...loadedWith('workers/thread-front.ts')].includes('edge/edge.ts'));
 });
