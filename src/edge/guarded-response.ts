@@ -4,21 +4,22 @@ import type { HttpRequest, HttpResponse } from './uws.ts';
 export interface ResponseWatch {
   /** Something of the answer was handed to uWebSockets.js, so that no other answer is possible. */
   hasBegun: boolean;
-  /** In chunks: then the connection must not be closed by `end`, which would corrupt them. */
-  isChunked: boolean;
+  /** Its body has begun: a field that is written now, also by the `closes` of `end`, would land in it. */
+  hasBody: boolean;
+  /** It is the last on its connection: the client is told so, or uWebSockets.js closes. */
+  isLast: boolean;
   status: number;
   bodyBytes: number;
   /** Instead of calling `onAborted` of uWebSockets.js, which knows one handler. */
   onAborted: (() => void) | undefined;
   isYielded: boolean;
-  /** Whether the answer is to say `Connection: close`; asked once. */
+  /** Whether an answer whose body begins now is to be the last on its connection. */
   readonly closesConnection: boolean;
   /** From now on every call that would touch the response does nothing and is told to `onLate`. */
   readonly isOver: boolean;
   onLate(method: string): void;
-  /** The response must not be touched any more. */
-  /** `closes`: the caller has uWebSockets.js close the connection, which may have happened by now. */
-  onOver(how: 'ended' | 'closed' | 'upgraded', closes?: boolean): void;
+  /** The response must not be touched any more. One that `isLast` may have closed its connection by now. */
+  onOver(how: 'ended' | 'closed' | 'upgraded'): void;
   /** Makes a callback whose error is logged instead of ending the process. */
   guard<A extends unknown[], R>(callback: (...args: A) => R): (...args: A) => R | undefined;
 }
@@ -71,6 +72,13 @@ function prototypeFor<T extends object>(object: T, methods: (native: T) => objec
 type Response = Watched<HttpResponse>;
 
 function responseMethods(native: HttpResponse): object {
+  /** Before a body that no flag of uWebSockets.js closes behind (`tryEnd` ignores its own): the client is told, and closes. */
+  const tellClosing = (res: Response, watch: ResponseWatch, closes = false) => {
+    if (watch.hasBody || watch.isLast || !(closes || watch.closesConnection)) return;
+    native.writeHeader.call(res, 'Connection', 'close');
+    watch.hasBegun = true;
+    watch.isLast = true;
+  };
   /** A method that must not touch a response that is over. `late` is what it gives then; undefined for the response. */
   const live = <A extends unknown[]>(
     name: string,
@@ -110,33 +118,37 @@ function responseMethods(native: HttpResponse): object {
     writeHeader: live('writeHeader', undefined, (res, watch, ...args: Parameters<HttpResponse['writeHeader']>) => {
       native.writeHeader.apply(res, args);
       watch.hasBegun = true;
+      if (saysClose(...args)) watch.isLast = true;
     }),
     write: live('write', true, (res, watch, chunk: Text) => {
+      tellClosing(res, watch);
       const isTaken = native.write.call(res, chunk as string);
+      const length = byteLength(chunk);
       watch.hasBegun = true;
-      watch.isChunked = true;
-      watch.bodyBytes += byteLength(chunk);
+      if (length > 0) watch.hasBody = true;
+      watch.bodyBytes += length;
       return isTaken;
     }),
     tryEnd: live('tryEnd', [true, true], (res, watch, chunk: Text, total: number, closes?: boolean) => {
-      const tryEnd = native.tryEnd as (chunk: Text, total: number, closes: boolean) => [boolean, boolean];
-      const result = tryEnd.call(res, chunk, total, closes || watch.closesConnection);
+      tellClosing(res, watch, closes);
+      const result = native.tryEnd.call(res, chunk as string, total);
       watch.hasBegun = true;
+      watch.hasBody = true;
       if (result[1]) {
         watch.bodyBytes = total;
-        watch.onOver('ended', closes);
+        watch.onOver('ended');
       }
       return result;
     }),
     end: live('end', undefined, (res, watch, body?: Text, closes?: boolean) => {
-      native.end.call(res, body as string, closes || (!watch.isChunked && watch.closesConnection));
+      native.end.call(res, body as string, endsConnection(watch, closes));
       watch.hasBegun = true;
       watch.bodyBytes += byteLength(body);
-      watch.onOver('ended', closes);
+      watch.onOver('ended');
     }),
     endWithoutBody: live('endWithoutBody', undefined, (res, watch, length?: number, closes?: boolean) => {
-      native.endWithoutBody.call(res, length, closes || watch.closesConnection);
-      watch.onOver('ended', closes);
+      native.endWithoutBody.call(res, length, endsConnection(watch, closes));
+      watch.onOver('ended');
     }),
     close: live('close', undefined, (res, watch) => {
       // First: uWebSockets.js tells of it as of a client that left.
@@ -165,9 +177,29 @@ function requestMethods(native: HttpRequest): object {
   };
 }
 
+/** The flag for `end`: whether uWebSockets.js is to say `Connection: close`, and to do it. */
+function endsConnection(watch: ResponseWatch, closes = false): boolean {
+  if (watch.hasBody || !(closes || watch.closesConnection)) return false;
+  watch.isLast = true;
+  return true;
+}
+
+/** Whether this is a `Connection` field with the option `close`. */
+function saysClose(name: Text, value: Text): boolean {
+  return textOf(name).toLowerCase() === 'connection' && /(^|[\s,])close([\s,]|$)/i.test(textOf(value));
+}
+
 type Text = string | ArrayBuffer | ArrayBufferView | undefined;
 
 function byteLength(chunk: Text): number {
   if (chunk === undefined) return 0;
   return typeof chunk === 'string' ? Buffer.byteLength(chunk) : chunk.byteLength;
+}
+
+function textOf(text: Text): string {
+  if (text === undefined || typeof text === 'string') return text ?? '';
+  const bytes = ArrayBuffer.isView(text)
+    ? Buffer.from(text.buffer, text.byteOffset, text.byteLength)
+    : Buffer.from(text);
+  return bytes.toString('latin1');
 }

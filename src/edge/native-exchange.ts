@@ -18,7 +18,8 @@ export interface NativeExchangeOptions {
 /** A request that a native handler has, from its call to the end of its answer, whatever the handler does. */
 export class NativeExchange implements ResponseWatch {
   hasBegun = false;
-  isChunked = false;
+  hasBody = false;
+  isLast = false;
   status = 200;
   bodyBytes = 0;
   isYielded = false;
@@ -64,10 +65,9 @@ export class NativeExchange implements ResponseWatch {
     this.#options.onError(new Error(`res.${method} was called after the response had ended or its client had gone`));
   }
 
-  onOver(how: 'ended' | 'closed' | 'upgraded', closes = false): void {
+  onOver(how: 'ended' | 'closed' | 'upgraded'): void {
     const status = how === 'upgraded' ? 101 : this.status;
-    const isClean = how === 'ended' && !closes && !this.closesConnection;
-    this.#end({ status, isCut: how === 'closed', failure: undefined }, isClean);
+    this.#end({ status, isCut: how === 'closed', failure: undefined }, how === 'ended' && !this.isLast);
   }
 
   #call<A extends unknown[], R>(callback: (...args: A) => R, args: A): R | undefined {

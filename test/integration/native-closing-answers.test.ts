@@ -84,3 +84,127 @@ test('many connections that native answers close leave those beside them whole, 
   for (const client of kept) assert.equal(await client.closed, 'fin');
   assert.deepEqual(errorsOf(uwsrp), []);
 });
+
+/** Answers that no flag of uWebSockets.js closes: the client is told by their head, and closes. */
+const TOLD: Readonly<Record<string, string>> = {
+  '/tried': "res.tryEnd('abcdef', 6)",
+  '/tried-in-parts': "res.tryEnd('abc', 6); later(() => res.tryEnd('def', 6))",
+  '/tried-in-cork': "later(() => { res.writeStatus('200 OK').writeHeader('a', 'b'); res.tryEnd('abcdef', 6); })",
+  '/written': "res.write('abc'); res.write('d'); later(() => res.end('ef'))",
+};
+/** The same where it is the handler that wants it. */
+const ASKED: Readonly<Record<string, string>> = {
+  '/asked': "res.tryEnd('abcdef', 6, true)",
+  '/asked-in-parts': "res.tryEnd('abc', 6, true); later(() => res.tryEnd('def', 6, true))",
+  '/asked-at-the-end':
+    "res.writeHeader('connection', 'Close'); res.tryEnd('abc', 6); later(() => res.end('def', true))",
+  '/said': "res.writeHeader('CONNECTION', 'x, close').tryEnd('abcdef', 6, true)",
+  '/said-in-chunks': "res.writeHeader('Connection', 'close'); res.write('abc'); res.end('def', true)",
+};
+
+const handlersOf = (answers: Readonly<Record<string, string>>) =>
+  Object.entries(answers)
+    .map(
+      ([path, answer]) => `
+    app.get('${path}', (res) => {
+      const later = (run) => setImmediate(() => res.cork(run));
+      res.onAborted(() => {});
+      ${answer};
+    });`,
+    )
+    .join('');
+
+/** Asks once; gives every option of every Connection field, and the whole body. */
+async function askWhole(client: RawSocket, path: string): Promise<{ options: string[]; body: string }> {
+  client.send(`GET ${path} HTTP/1.1\r\nHost: a\r\n\r\n`);
+  const { status, headers, body } = await client.readResponse();
+  assert.equal(status, 200, path);
+  return { options: headers.all('connection').flatMap((value) => value.toLowerCase().split(', ')), body: `${body}` };
+}
+
+test('what is answered by tryEnd or in chunks says that its connection closes, once', async (t) => {
+  const { uwsrp } = await startNative(t, handlersOf({ ...TOLD, ...ASKED }), { env: { UWSRP_KEEP_ALIVE: 'off' } });
+  for (const path of [...Object.keys(TOLD), ...Object.keys(ASKED)]) {
+    const client = await connectRaw(uwsrp.port, t);
+    const { options, body } = await askWhole(client, path);
+    assert.deepEqual([options.filter((option) => option === 'close'), body], [['close'], 'abcdef'], path);
+    client.destroy();
+  }
+});
+
+test('it says so too where the handler wants it, and only there', async (t) => {
+  const { uwsrp } = await startNative(t, handlersOf({ ...TOLD, ...ASKED }), { env: { UWSRP_KEEP_ALIVE: 'on' } });
+  const kept = await connectRaw(uwsrp.port, t);
+  for (const path of Object.keys(TOLD)) {
+    assert.deepEqual(await askWhole(kept, path), { options: [], body: 'abcdef' }, path);
+  }
+  for (const path of Object.keys(ASKED)) {
+    const client = await connectRaw(uwsrp.port, t);
+    const { options, body } = await askWhole(client, path);
+    assert.deepEqual([options.filter((option) => option === 'close'), body], [['close'], 'abcdef'], path);
+    client.destroy();
+  }
+});
+
+test("a handler's own Connection field does not keep a connection that uwsrp wants closed", async (t) => {
+  const module = "app.get('/', (res) => { res.writeHeader('Connection', 'keep-alive'); res.tryEnd('abcdef', 6); });";
+  const { uwsrp } = await startNative(t, module, { env: { UWSRP_KEEP_ALIVE: 'off' } });
+  const { options, body } = await askWhole(await connectRaw(uwsrp.port, t), '/');
+  assert.deepEqual([options, body], [['keep-alive', 'close'], 'abcdef']);
+});
+
+test('a connection whose answer says that it closes is not one of the kept ones', async (t) => {
+  const module = handlersOf(ASKED);
+  const { uwsrp } = await startNative(t, module, { env: { DYNO: 'web.1', UWSRP_KEEP_ALIVE_MAX: '1' } });
+  for (const path of Object.keys(ASKED)) {
+    // It stays open, as of a client that does not do what it is told.
+    await askWhole(await connectRaw(uwsrp.port, t), path);
+    const client = await connectRaw(uwsrp.port, t);
+    assert.equal(await ask(client, '/'), hasNewerBuild ? undefined : 'close', path);
+    client.destroy();
+    if (hasNewerBuild) await client.closed;
+  }
+});
+
+test('an answer that a stop finds half sent is sent as it began; later ones say that they close', async (t) => {
+  const { uwsrp } = await startNative(
+    t,
+    `
+    const whenStopped = (res, run) => {
+      res.onAborted(() => {});
+      context.log.info('asked');
+      context.signal.addEventListener('abort', () => setImmediate(() => res.cork(run)));
+    };
+    app.get('/tried', (res) => { res.tryEnd('abc', 6); whenStopped(res, () => res.tryEnd('def', 6)); });
+    app.get('/ended', (res) => { res.tryEnd('abc', 6); whenStopped(res, () => res.end('def')); });
+    app.get('/written', (res) => { res.write('abc'); whenStopped(res, () => res.end('def')); });
+    app.get('/late-tried', (res) => whenStopped(res, () => res.tryEnd('abcdef', 6)));
+    app.get('/late-written', (res) => whenStopped(res, () => { res.write('abc'); res.end('def'); }));`,
+    { env: { UWSRP_KEEP_ALIVE: 'on' } },
+  );
+  const expected: Readonly<Record<string, string[]>> = {
+    '/tried': [],
+    '/ended': [],
+    '/written': [],
+    '/late-tried': ['close'],
+    '/late-written': ['close'],
+  };
+  const paths = Object.keys(expected);
+  const answers = paths.map(async (path) => {
+    const client = await connectRaw(uwsrp.port, t);
+    const { options, body } = await askWhole(client, path);
+    client.destroy();
+    return [path, options, body];
+  });
+  await uwsrp.waitForLog(
+    () => uwsrp.logs().filter(({ msg }) => msg === 'asked').length === paths.length,
+    'of them all',
+  );
+  const stopped = uwsrp.stop();
+  assert.deepEqual(
+    await Promise.all(answers),
+    paths.map((path) => [path, expected[path], 'abcdef']),
+  );
+  assert.deepEqual(await stopped, { code: 143, signal: null });
+  assert.deepEqual(errorsOf(uwsrp), []);
+});
