@@ -17,10 +17,15 @@ export function cpuMicros(pids) {
 }
 
 /** Resident memory of the processes together, in bytes. */
-export function residentBytes(pids) {
-  let kilobytes = 0;
-  for (const pid of pids) kilobytes += Number(/^VmRSS:\s+(\d+)/m.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
-  return kilobytes * 1024;
+export const residentBytes = (pids) => statusBytes(pids, /^VmRSS:\s+(\d+)/m);
+
+/** What of it is no page of a file: all but programs and libraries, which processes share and the kernel can drop. */
+export const anonymousBytes = (pids) => statusBytes(pids, /^RssAnon:\s+(\d+)/m);
+
+function statusBytes(pids, kilobytes) {
+  let sum = 0;
+  for (const pid of pids) sum += Number(kilobytes.exec(readFileSync(`/proc/${pid}/status`, 'utf8'))[1]);
+  return sum * 1024;
 }
 
 /** Calls `work` and gives back the highest resident memory seen meanwhile, in bytes, beside its result. */

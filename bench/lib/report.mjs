@@ -3,8 +3,9 @@ import { BUDGETS, NOT_YET } from '../budgets.mjs';
 import { median } from './statistics.mjs';
 
 const REFERENCE = 'nginx';
+const NOT_EXPLAINED = 'Not looked into yet.';
 
-/** Each budget as `{ what, asked, reached, verdict }`; verdict is `met`, `missed` or `not measured`. */
+/** Each budget as `{ what, asked, reached, verdict, why }`; verdict is `met`, `missed` or `not measured`, `why` goes with `missed`. */
 export function judge(results) {
   const values = (peer, scenario, metric) =>
     results.scenarios.find(({ name }) => name === scenario)?.peers[peer]?.values?.[metric] ?? [];
@@ -19,7 +20,8 @@ export function judge(results) {
     const value = budget.value(lookUp);
     if (Number.isNaN(value)) return { what, asked, reached: '–', verdict: 'not measured' };
     const isMet = atMost === undefined ? value >= atLeast : value <= atMost;
-    return { what, asked, reached: format(value), verdict: isMet ? 'met' : 'missed' };
+    const why = isMet ? undefined : (budget.ifMissed ?? NOT_EXPLAINED);
+    return { what, asked, reached: format(value), verdict: isMet ? 'met' : 'missed', why };
   });
 }
 
@@ -98,13 +100,24 @@ What is asked of uwsrp, and what the median round reached (for RSS growth the wo
 ${markdownTable([BUDGET_HEAD, ...budgetRows(results)])}
 
 Not there yet, so without a row: ${NOT_YET.join(', ')}.
-
+${missedSection(results)}
 ## All scenarios
 
 Medians, in brackets the lowest and the highest round, and the ratio to nginx in the same run. What a proxy cannot do has
 the reason in its cell.
 
 ${markdownTable([tableHead(results), ...tableRows(results, { withSpread: true })])}
+`;
+}
+
+/** Nothing where all are met. */
+function missedSection(results) {
+  const missed = judge(results).filter(({ why }) => why !== undefined);
+  if (missed.length === 0) return '';
+  return `
+### Missed, and why
+
+${missed.map(({ what, reached, asked, why }) => `- **${what}**, ${reached} where ${asked} is asked: ${why}`).join('\n')}
 `;
 }
 

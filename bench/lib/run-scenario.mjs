@@ -1,6 +1,7 @@
 // One scenario: app and proxies are started, rounds go through the proxies in turn, all is stopped.
 import { settledBytes } from './memory.mjs';
 import { freePort } from './ports.mjs';
+import { anonymousBytes } from './processes.mjs';
 import { fetchWhole, getHead } from './raw-http.mjs';
 
 const HELLO = 'hello, world\n'; // what each app answers on /
@@ -98,7 +99,9 @@ async function startPeer(peer, app, scenario, run) {
     const bytes = await fetchWhole(port, { head: getHead('/') });
     if (bytes !== HELLO.length) throw new Error(`${bytes} bytes in place of the app's ${HELLO.length}`);
   }
-  return { name: peer.name, port, pids, stop: started.stop, app, idleBytes: await settledBytes(pids) };
+  const idleBytes = await settledBytes(pids);
+  const idleAnonymousBytes = anonymousBytes(pids);
+  return { name: peer.name, port, pids, stop: started.stop, app, idleBytes, idleAnonymousBytes };
 }
 
 /** A failure says whose it was. */

@@ -7,6 +7,7 @@ import { openWebSocket } from '../lib/websocket-load.mjs';
 const READ_BYTES = 1024;
 const metrics = [
   { key: 'idle', label: 'MB RSS before' },
+  { key: 'anonymous', label: 'MB of that not of files' },
   { key: 'with', label: 'MB RSS with them' },
   { key: 'each', label: 'KB RSS per connection' },
 ];
@@ -56,6 +57,7 @@ async function memoryRound(proxy, connections, open) {
     if (failure) throw failure;
     return {
       idle: proxy.idleBytes / 1024 ** 2,
+      anonymous: proxy.idleAnonymousBytes / 1024 ** 2,
       with: bytes / 1024 ** 2,
       each: (bytes - proxy.idleBytes) / connections / 1024,
     };
