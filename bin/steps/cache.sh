@@ -9,14 +9,16 @@ restore_from_cache() {
 }
 
 # A cache that cannot be written costs the next build its time, and this one nothing. The key comes last: a half-written
-# tree has none.
+# tree has none. A tree without bytecode is not kept: the next build tries again.
 save_to_cache() {
+  [ -f "$TREE/lib/uwsrp.cache" ] || return 0
   { rm -rf "$CACHE_DIR/uwsrp" && mkdir -p "$CACHE_DIR/uwsrp" && cp -R "$TREE" "$CACHE_DIR/uwsrp/tree" &&
     cache_key >"$CACHE_DIR/uwsrp/key"; } 2>/dev/null || line 'The cache folder cannot be written: the next build starts anew'
 }
 
 cache_key() {
-  local sources=(bin docker/versions.sh docker/launcher package.json package-lock.json tsconfig.json .npmrc LICENSE src)
+  local sources=(bin docker/boot docker/launcher docker/versions.sh package.json package-lock.json tsconfig.json .npmrc
+    LICENSE src)
   echo "$(version) $ARCHITECTURE $(cd "$BUILDPACK" &&
     find "${sources[@]}" -type f -print0 | LC_ALL=C sort -z | xargs -0 sha256sum | sha256sum | cut -d ' ' -f 1)"
 }

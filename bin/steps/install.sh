@@ -1,5 +1,8 @@
 # Sourced by bin/compile: makes the tree. What serves only to make it lies beside, in $WORK.
 
+# Bundling takes one second, and so does the first boot.
+readonly SCRIPT_SECONDS=60
+
 install_node() {
   line "Installing Node $NODE_VERSION for uwsrp itself (linux-$ARCHITECTURE)"
   mkdir "$TREE/bin" "$TREE/licenses" "$WORK/npm"
@@ -25,7 +28,7 @@ install_packages() {
   cp "$module/LICENSE" "$TREE/licenses/uWebSockets.js"
 }
 
-# The compiler and the types, in the versions of the lock file; tests and linters are not installed. They lie above the
+# Compiler, bundler and types, in the versions of the lock file; tests and linters are not installed. They lie above the
 # code, where it finds them.
 compile_source() {
   line 'Compiling it (tsc)'
@@ -35,7 +38,8 @@ compile_source() {
   env -i "$TREE/bin/node" -e '
     const fs = require("fs");
     const { devDependencies } = JSON.parse(fs.readFileSync(process.argv[1], "utf8"));
-    const wanted = Object.entries(devDependencies).filter(([name]) => name === "typescript" || name.startsWith("@types/"));
+    const wanted = Object.entries(devDependencies).filter(([name]) =>
+      name === "typescript" || name === "esbuild" || name.startsWith("@types/"));
     fs.writeFileSync(process.argv[2], JSON.stringify({ devDependencies: Object.fromEntries(wanted) }));
   ' "$BUILDPACK/package.json" "$WORK/package.json"
   npm_in "$WORK" install --no-save
@@ -43,6 +47,27 @@ compile_source() {
   run_logged 'uwsrp could not be compiled.' with_network "$WORK/node_modules/.bin/tsc" -p "$lib" --declaration false
   rm -r "$lib/src" "$lib/tsconfig.json" "$lib/package-lock.json" "$lib/.npmrc"
 }
+
+# The same two steps as in the Dockerfile: all code in one file, which spares a dyno looking for 150.
+bundle_code() {
+  line 'Making one file of it (esbuild)'
+  cp "$BUILDPACK/docker/boot/bundle.mjs" "$WORK"
+  cp "$BUILDPACK/docker/boot/start.cjs" "$TREE/lib"
+  run_logged 'uwsrp could not be bundled.' node_in_lib "$WORK/bundle.mjs"
+}
+
+# And V8's bytecode of that, from a first boot. It is only speed: a boot that hangs or fails here is no reason to end a
+# build. The limit goes by way of SIGTERM, at which uwsrp stops its command too.
+make_bytecode() {
+  node_in_lib "$BUILDPACK/docker/boot/warm.cjs" >"$LOG" 2>&1 </dev/null && return
+  rm -f "$TREE/lib/uwsrp.cache"
+  line 'No bytecode could be made of it: it works as ever, and dynos start a little slower'
+}
+
+# node_in_lib <script>: runs it with our Node, in the folder of the code.
+node_in_lib() (
+  cd "$TREE/lib" && with_network timeout --kill-after=10 "$SCRIPT_SECONDS" node "$1"
+)
 
 add_launcher() {
   cp "$BUILDPACK/docker/launcher" "$TREE/bin/uwsrp"

@@ -1,6 +1,6 @@
 'use strict';
-// Run once while the image is built: boots uwsrp with a small app, has one request answered, stops it as a platform does,
-// and keeps the bytecode of all functions that ran, as uwsrp.cache beside start.cjs.
+// Run once while the image or slug is built: boots uwsrp with a small app, has one request answered, stops it as a
+// platform does, and keeps the bytecode of all functions that ran, as uwsrp.cache beside start.cjs.
 const { writeFileSync } = require('node:fs');
 const { createServer } = require('node:net');
 

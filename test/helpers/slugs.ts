@@ -10,8 +10,8 @@ export const SLUG = '/app';
 export const PYTHON_SOURCE = '/source/python';
 
 /** What of this repository the buildpack is made of: a checkout has neither node_modules nor anything built. */
-const BUILDPACK = ['bin', 'src', 'docker/versions.sh', 'docker/launcher', 'package.json', 'package-lock.json'];
-BUILDPACK.push('tsconfig.json', '.npmrc', 'LICENSE');
+const BUILDPACK = ['bin', 'src', 'docker/boot', 'docker/launcher', 'docker/versions.sh', 'package.json'];
+BUILDPACK.push('package-lock.json', 'tsconfig.json', '.npmrc', 'LICENSE');
 
 /** What the Node buildpack leaves in a slug: a Node of its own, and the script that puts it on the app's PATH. */
 const NODE_PROFILE = `export PATH="$HOME/.heroku/node/bin:$PATH" NODE_HOME="$HOME/.heroku/node" NODE_ENV="production"\n`;

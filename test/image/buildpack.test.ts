@@ -1,5 +1,6 @@
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert/strict';
 import { after, test } from 'node:test';
+import { tellBytecode } from '../helpers/bytecode.ts';
 import { request } from '../helpers/http.ts';
 import { type ImageOptions, runImage, shellInImage, startImage } from '../helpers/image.ts';
 import { buildSlug, PYTHON_SOURCE, SLUG } from '../helpers/slugs.ts';
@@ -33,6 +34,7 @@ test('an app is compiled with the usual output', async (t) => {
        Installing Node x.y.z for uwsrp itself (linux-x64)
        Installing its packages (npm ci)
        Compiling it (tsc)
+       Making one file of it (esbuild)
        Done: uwsrp is on the PATH of every dyno
 [detect]
 uwsrp
@@ -46,10 +48,11 @@ test('the slug gets one folder and one profile script, and one addon', async (t)
   const script = `
     cd ${SLUG}
     find . -maxdepth 2 \\( -name '.uwsrp*' -o -path './.uwsrp/*' -o -path './.profile.d/*' \\) -printf '%P %m\\n' | sort
-    find .uwsrp -name '*.node' -o -name typescript -o -name '*.tgz' -o -path '*uWebSockets*' -name docs | sed 's/_[a-z0-9]*_[0-9]*.node/.node/'
+    find .uwsrp -name '*.node' -o -name typescript -o -name '*esbuild*' -o -name '*.tgz' -o -path '*uWebSockets*' -name docs | sed 's/_[a-z0-9]*_[0-9]*.node/.node/'
     cat .profile.d/uwsrp.sh
     ls .uwsrp/licenses
-    grep -rl /tmp/build .uwsrp/bin/uwsrp .uwsrp/lib --include='*.js*' --exclude-dir=node_modules || echo 'no path of the build'`;
+    ls -p .uwsrp/lib
+    grep -rl /tmp/build .uwsrp/bin/uwsrp .uwsrp/lib --include='*.?js' --include='*.js*' --exclude-dir=node_modules || echo 'no path of the build'`;
   deepStrictEqual((await shellInImage(t, script, { image })).trim().split('\n'), [
     '.profile.d/nodejs.sh 644',
     '.profile.d/uwsrp.sh 644',
@@ -63,8 +66,37 @@ test('the slug gets one folder and one profile script, and one addon', async (t)
     'node',
     'uWebSockets.js',
     'uwsrp',
+    'dist/',
+    'node_modules/',
+    'package.json',
+    'start.cjs',
+    'uwsrp.cache',
+    'uwsrp.cjs',
     'no path of the build',
   ]);
+});
+
+test('a dyno starts from the bytecode, wherever the slug was built, and works without it', async (t) => {
+  const script = `
+    tell() { setpriv --reuid ${USER} --regid 34567 --clear-groups ${SLUG}/.uwsrp/bin/node --eval "$0"; }
+    tell
+    rm ${SLUG}/.uwsrp/lib/uwsrp.cache
+    tell`;
+  const run = await runImage(t, {
+    image,
+    user: '0',
+    entrypoint: ['/bin/sh', '-ec'],
+    command: [script, tellBytecode(`${SLUG}/.uwsrp/lib`)],
+  });
+  match(run.stdout, /^(\d+\.\d+\.\d+\n)false\n\1undefined\n$/, run.stderr);
+  strictEqual(run.exitCode, 0);
+});
+
+test('workers, whose threads have their code from another file, serve on a dyno', async (t) => {
+  const container = await startImage(t, { ...web, env: { ...web.env, UWSRP_WORKERS: '2' } });
+  await container.waitForLog({ port: 34251, workers: 2 });
+  const headers = { 'X-Forwarded-Proto': 'https' };
+  strictEqual((await request(container.address, { path: '/api/request', headers })).status, 200);
 });
 
 test('without a network the cache serves, and without the cache nothing is left behind', async (t) => {
@@ -76,7 +108,7 @@ test('without a network the cache serves, and without the cache nothing is left 
     touch /three/.profile.d
     /buildpack/bin/compile /three /cache 2>&1 && exit 1
     find /three -mindepth 1
-    echo broken >/cache/uwsrp/tree/lib/dist/main.js
+    echo broken >/cache/uwsrp/tree/lib/uwsrp.cjs
     /buildpack/bin/compile /two /cache 2>&1 && exit 1
     [ -z "$(ls -A /two)" ] && echo 'nothing is left'`;
   const output = await shellInImage(t, script, { image, isOffline: true }, 120_000);

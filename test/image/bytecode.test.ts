@@ -1,15 +1,10 @@
 import { deepStrictEqual, match, ok, strictEqual } from 'node:assert/strict';
 import { test } from 'node:test';
+import { tellBytecode } from '../helpers/bytecode.ts';
 import { request } from '../helpers/http.ts';
 import { runImage, shellInImage, startImage } from '../helpers/image.ts';
 
 const STRANGER = '23456:34567';
-
-/** Starts uwsrp as the launcher does, and tells whether V8 took the bytecode that lies beside. */
-const TELL = `
-  process.argv.splice(1, Infinity, 'uwsrp', '--version');
-  const script = require('/opt/uwsrp/lib/start.cjs');
-  process.on('exit', () => console.log(script.cachedDataRejected));`;
 
 /** An app of one line, for a container that no file can be put into. */
 const APP = `require('node:http').createServer((request, response) => response.end('served')).listen(process.env.PORT)`;
@@ -20,7 +15,7 @@ test('starts from bytecode of its build, whoever the user is, where nothing can 
       user,
       readOnlyRootfs: true,
       entrypoint: ['/opt/uwsrp/bin/node'],
-      command: ['--eval', TELL],
+      command: ['--eval', tellBytecode('/opt/uwsrp/lib')],
     });
     match(run.stdout, /^\d+\.\d+\.\d+\nfalse\n$/, `as ${user}`);
     strictEqual(run.exitCode, 0);

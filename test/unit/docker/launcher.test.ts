@@ -28,18 +28,18 @@ function launch(program: string, args: string[], env: Record<string, string>) {
   return { status, lines: stdout.trimEnd().split('\n') };
 }
 
-test('runs main.js with the Node beside it, arguments untouched, and gives its exit code', (t) => {
+test('runs start.cjs with the Node beside it, arguments untouched, and gives its exit code', (t) => {
   const root = installed(t);
   const { status, lines } = launch(join(root, 'bin', 'uwsrp'), ['node', 'a b', '', '$PORT'], { HOME: '/root' });
   strictEqual(status, 7);
-  deepStrictEqual(lines, [join(root, 'lib', 'dist', 'main.js'), 'node', 'a b', '', '$PORT', 'HOME=/root']);
+  deepStrictEqual(lines, [join(root, 'lib', 'start.cjs'), 'node', 'a b', '', '$PORT', 'HOME=/root']);
 });
 
 test('finds its folder through a link', (t) => {
   const root = installed(t);
   const link = join(root, 'uwsrp');
   symlinkSync(join('bin', 'uwsrp'), link);
-  deepStrictEqual(launch(link, [], { HOME: '/root' }).lines, [join(root, 'lib', 'dist', 'main.js'), 'HOME=/root']);
+  deepStrictEqual(launch(link, [], { HOME: '/root' }).lines, [join(root, 'lib', 'start.cjs'), 'HOME=/root']);
 });
 
 test('puts NODE_OPTIONS aside for the app, also an empty one, and leaves other variables', (t) => {
