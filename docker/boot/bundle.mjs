@@ -1,4 +1,4 @@
-// Makes one CommonJS file of the compiled code and the packages that every boot needs: Node takes half a millisecond and
+// Makes one function of the compiled code and the packages that every boot needs: Node takes half a millisecond and
 // more for each of the 150 modules it would otherwise look for, read and link. Run by the Dockerfile, beside dist/.
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
@@ -11,10 +11,19 @@ const ownUrls = {
   name: 'own-urls',
   setup: ({ onLoad }) =>
     onLoad({ filter: /\/dist\/.*\.js$/ }, ({ path }) => {
-      const contents = readFileSync(path, 'utf8');
       if (!path.startsWith(`${dist}/`)) return undefined;
+      const contents = readFileSync(path, 'utf8').replace(/^#!.*/, '');
       return { contents: contents.replaceAll('import.meta.url', `urlInDist(${JSON.stringify(relative(dist, path))})`) };
     }),
+};
+
+/** Pino loads it for its transports, of which we have none, and with it worker threads: 0.3 MB of every process. */
+const noTransports = {
+  name: 'no-transports',
+  setup: ({ onLoad }) =>
+    onLoad({ filter: /\/node_modules\/thread-stream\/index\.js$/ }, () => ({
+      contents: 'module.exports = class { constructor() { throw new Error("pino transports are not in the bundle"); } };',
+    })),
 };
 
 await build({
@@ -26,7 +35,10 @@ await build({
   target: `node${process.versions.node}`,
   // The addon finds its file beside itself; the others are loaded by few, when they need them.
   external: ['uWebSockets.js', 'ioredis'],
-  plugins: [ownUrls],
+  plugins: [ownUrls, noTransports],
+  // One function, for start.cjs to call: to put this around the text there would leave copies of it in the memory.
+  banner: { js: '(function (require, module, exports, urlInDist) {' },
+  footer: { js: '})' },
   // Every process keeps the text, for what is compiled late: half a megabyte less of it. Lines stay short, since Node prints
   // the one in which an error arose.
   minifyWhitespace: true,

@@ -10,8 +10,7 @@ const filename = `${__dirname}/uwsrp.cjs`;
 const urlInDist = (path) => pathToFileURL(`${__dirname}/dist/${path}`).href;
 
 // Only ASCII is in it, and as latin1 it is read without a look at each byte.
-const source = readFileSync(filename, 'latin1').replace(/^#!.*/, '');
-const script = new Script(`(function (require, module, exports, urlInDist) {${source}\n})`, {
+const script = new Script(readFileSync(filename, 'latin1'), {
   filename,
   // V8 itself looks whether it fits (its version, the flags, the source), and compiles as ever where it does not.
   cachedData: tryRead(`${__dirname}/uwsrp.cache`),
