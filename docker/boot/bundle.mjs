@@ -1,5 +1,6 @@
 // Makes one function of the compiled code and the packages that every boot needs: Node takes half a millisecond and
-// more for each of the 150 modules it would otherwise look for, read and link. Run by the Dockerfile, beside dist/.
+// more for each of the 150 modules it would otherwise look for, read and link. Run in the folder that has
+// dist/, by the Dockerfile and the buildpack (bin/steps/install.sh).
 import { readFileSync } from 'node:fs';
 import { relative } from 'node:path';
 import { build } from 'esbuild';

@@ -1,6 +1,6 @@
 'use strict';
-// Starts uwsrp.cjs from the bytecode that was made of it while the image was built (warm.cjs). Node's own compile cache
-// (module.enableCompileCache) keeps a folder for each user, which the image cannot have for the random ones of some
+// Starts uwsrp.cjs from the bytecode that was made of it while the image or slug was built (warm.cjs). Node's own compile
+// cache (module.enableCompileCache) keeps a folder for each user, which an image cannot have for the random ones of some
 // platforms; V8's takes no interest in who reads it, nor in where it lies, and needs nothing that can be written.
 const { readFileSync } = require('node:fs');
 const { pathToFileURL } = require('node:url');
