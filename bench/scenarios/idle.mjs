@@ -1,3 +1,4 @@
+import { fileURLToPath } from 'node:url';
 import { startNginxApp } from '../apps/nginx.mjs';
 import { startUwsApp } from '../apps/uws.mjs';
 import { settledBytes } from '../lib/memory.mjs';
@@ -5,6 +6,7 @@ import { getHead, openMany, openSocket } from '../lib/raw-http.mjs';
 import { openWebSocket } from '../lib/websocket-load.mjs';
 
 const READ_BYTES = 1024;
+const nativeModule = fileURLToPath(new URL('../apps/programs/native-echo.mjs', import.meta.url));
 const metrics = [
   { key: 'idle', label: 'MB RSS before' },
   { key: 'anonymous', label: 'MB of that not of files' },
@@ -42,7 +44,21 @@ export const idleWebSockets = idle(
     startApp: startUwsApp,
     connections: 5000,
   },
-  (port, onEnd) => openWebSocket(port, '/echo', { bufferBytes: READ_BYTES, onBytes: () => {}, onEnd }),
+  openIdleWebSocket,
+);
+
+/** The same in a handler of uwsrp's own process, beside proxies with an app: memory of proxy and app together. */
+export const idleNativeWebSockets = idle(
+  {
+    name: 'idle-ws-native-5000',
+    title: '5,000 idle WebSockets, native or proxy + app',
+    needs: 'websocket',
+    startApp: startUwsApp,
+    connections: 5000,
+    withApp: true,
+    uwsrpModule: nativeModule,
+  },
+  openIdleWebSocket,
 );
 
 async function memoryRound(proxy, connections, open) {
@@ -64,6 +80,10 @@ async function memoryRound(proxy, connections, open) {
   } finally {
     for (const socket of sockets) socket.destroy();
   }
+}
+
+function openIdleWebSocket(port, onEnd) {
+  return openWebSocket(port, '/echo', { bufferBytes: READ_BYTES, onBytes: () => {}, onEnd });
 }
 
 function openAfterAnswer(port, onEnd) {

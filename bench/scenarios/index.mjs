@@ -8,7 +8,7 @@ import { boot } from './boot.mjs';
 import { eventStream, websocketBroadcast, websocketNativeBroadcast } from './broadcast.mjs';
 import { connectionClose } from './connection-close.mjs';
 import { headers } from './headers.mjs';
-import { idleConnections, idleWebSockets } from './idle.mjs';
+import { idleConnections, idleNativeWebSockets, idleWebSockets } from './idle.mjs';
 import { imageSize } from './image-size.mjs';
 import { jsonAnswers } from './json.mjs';
 import { post } from './post.mjs';
@@ -23,5 +23,5 @@ export const SCENARIOS = [
   ...[...smallGets, unixSocket, pipelining, ...workers, headers, ...jsonAnswers, post, connectionClose],
   ...[download, upload, slowReaders, slowApp, eventStream],
   ...[...websocketEchoes, websocketNative, websocketBroadcast, websocketNativeBroadcast],
-  ...[idleConnections, idleWebSockets, boot, imageSize],
+  ...[idleConnections, idleWebSockets, idleNativeWebSockets, boot, imageSize],
 ];
