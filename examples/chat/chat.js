@@ -9,8 +9,13 @@ export default function (app, { publish, log }) {
     maxPayloadLength: 4 * LONGEST_TEXT,
 
     upgrade(res, req, socketContext) {
-      // The topic has the same name for the app, which publishes announcements to it.
-      const visitor = { topic: `rooms/${req.getParameter(0)}`, name: randomBytes(2).toString('hex') };
+      // The app decodes its paths too: both have the same name for the topic.
+      const room = decode(req.getParameter(0));
+      if (room === undefined) {
+        res.writeStatus('400 Bad Request').end();
+        return;
+      }
+      const visitor = { topic: `rooms/${room}`, name: randomBytes(2).toString('hex') };
       const header = (name) => req.getHeader(`sec-websocket-${name}`);
       res.upgrade(visitor, header('key'), header('protocol'), header('extensions'), socketContext);
     },
@@ -33,4 +38,13 @@ export default function (app, { publish, log }) {
     },
   });
   log.info('the chat is there');
+}
+
+/** A part of the path as text: `caf%C3%A9` is `café`. Undefined when it is not encoded properly. */
+function decode(part) {
+  try {
+    return decodeURIComponent(part);
+  } catch {
+    return undefined;
+  }
 }

@@ -4,6 +4,7 @@ import express from 'express';
 
 const { PORT = '3000', UWSRP_PUBLISH_URL, UWSRP_PUBLISH_TOKEN } = process.env;
 const LONGEST_TEXT = 500;
+const LONGEST_WAIT_MS = 2000;
 
 const app = express();
 app.disable('x-powered-by');
@@ -26,6 +27,7 @@ async function publish(topic, message) {
     method: 'POST',
     headers: { Authorization: `Bearer ${UWSRP_PUBLISH_TOKEN}` },
     body: JSON.stringify(message),
+    signal: AbortSignal.timeout(LONGEST_WAIT_MS),
   });
   if (!answer.ok) throw new Error(`not published: ${answer.status} ${await answer.text()}`);
 }

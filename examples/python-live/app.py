@@ -8,6 +8,7 @@ import threading
 import urllib.request
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
+from urllib.parse import quote
 
 PAGE = Path(__file__).with_name("index.html").read_bytes()
 PUBLISH_URL = os.environ.get("UWSRP_PUBLISH_URL")
@@ -44,7 +45,7 @@ def publish(topic, message):
         if PUBLISH_URL is None:
             raise LookupError("there is no UWSRP_PUBLISH_URL, which uwsrp sets when UWSRP_WS_MODULE names a module")
         headers = {"Authorization": f"Bearer {PUBLISH_TOKEN}"}
-        request = urllib.request.Request(f"{PUBLISH_URL}?topic={topic}", json.dumps(message).encode(), headers)
+        request = urllib.request.Request(f"{PUBLISH_URL}?topic={quote(topic, safe='')}", json.dumps(message).encode(), headers)
         direct.open(request, timeout=LONGEST_WAIT_SECONDS).close()
     except Exception as error:
         print(f"not published to {topic}: {error}", file=sys.stderr, flush=True)

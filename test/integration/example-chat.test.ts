@@ -56,6 +56,18 @@ test('examples/chat: visitors talk in their room, and the app announces to it', 
   assert.equal((await one.closed).code, 1001);
 });
 
+test('examples/chat: a room has any name, and a name that is not encoded properly is refused', async (t) => {
+  const uwsrp = await startChat(t);
+  for (const room of ['café', 'a b', '50 % off/now?', '部屋']) {
+    const encoded = encodeURIComponent(room);
+    const visitor = await openWebSocket(t, `ws://127.0.0.1:${uwsrp.port}/rooms/${encoded}`);
+    assert.equal((await next(visitor)).event, 'came');
+    assert.equal((await announce(uwsrp, encoded, `to ${room}`)).status, 204);
+    assert.deepEqual(await next(visitor), { announcement: `to ${room}` });
+  }
+  await assert.rejects(openWebSocket(t, `ws://127.0.0.1:${uwsrp.port}/rooms/100%`), /400/);
+});
+
 test('examples/chat: its page in a browser shows what is announced and said, and says what is typed', async (t) => {
   const uwsrp = await startChat(t);
   const chromium = startChromium(t);
