@@ -1,42 +1,81 @@
 import assert from 'node:assert/strict';
 import { writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
-import { test } from 'node:test';
+import { type TestContext, test } from 'node:test';
 import { runSnippet, snippetsOf } from '../helpers/docs.ts';
 import { request } from '../helpers/http.ts';
 import { moduleFile } from '../helpers/native.ts';
 import { startUwsrp } from '../helpers/uwsrp.ts';
 import { openWebSocket } from '../helpers/websocket.ts';
 
-const [module, withCurl, withNode, withPython, withRuby, ...more] = snippetsOf('../README.md');
+const snippets = snippetsOf('../README.md');
+const [module, withCurl, withNode, withPython, withRuby, manyWithCurl] = snippets.map(({ text }) => text);
 
-test("the README's module serves a room, and its snippets publish there", async (t) => {
-  const path = moduleFile(t, module!.text, 'ws.mjs');
-  const folder = dirname(path);
+/** uwsrp with the README's module, and what its snippets need to publish there. */
+async function startRooms(t: TestContext) {
+  const path = moduleFile(t, module!, 'ws.mjs');
   const uwsrp = await startUwsrp(t, { args: ['node', 'apps/publish-env.js'], env: { UWSRP_WS_MODULE: path } });
   const { url, token } = JSON.parse((await request(uwsrp.port)).text) as { url: string; token: string };
-  const variables = `export UWSRP_PUBLISH_URL='${url}' UWSRP_PUBLISH_TOKEN='${token}'\n`;
-  const first = await openWebSocket(t, `ws://127.0.0.1:${uwsrp.port}/rooms/lobby`);
-  const second = await openWebSocket(t, `ws://127.0.0.1:${uwsrp.port}/rooms/lobby`);
+  const folder = dirname(path);
+  return {
+    enter: (room: string) => openWebSocket(t, `ws://127.0.0.1:${uwsrp.port}/rooms/${room}`),
+    /** Runs a shell snippet, or a program with the command that is given, as uwsrp's own command would. */
+    publish(text: string, [program, file]: readonly string[] = [], ownToken = token) {
+      const variables = `export UWSRP_PUBLISH_URL='${url}' UWSRP_PUBLISH_TOKEN='${ownToken}'\n`;
+      if (file === undefined) return runSnippet(`${variables}${text}`, folder);
+      writeFileSync(join(folder, file), text);
+      return runSnippet(`${variables}'${program}' ${file}`, folder);
+    },
+  };
+}
+
+const NODE = [process.execPath, 'publish.mjs'];
+const PYTHON = ['python3', 'publish.py'];
+
+test("the README's module serves a room, and its snippets publish there", async (t) => {
+  const { enter, publish } = await startRooms(t);
+  const first = await enter('lobby');
+  const second = await enter('lobby');
 
   const said = await first.exchange('said in the room');
   assert.deepEqual([said.text, said.isBinary], ['said in the room', false]);
   assert.equal((await second.nextMessage()).text, 'said in the room');
 
-  await runSnippet(`${variables}${withCurl!.text}`, folder);
+  await publish(withCurl!);
   assert.equal((await first.nextMessage()).text, 'hello from curl');
-
-  writeFileSync(join(folder, 'publish.mjs'), withNode!.text);
-  await runSnippet(`${variables}'${process.execPath}' publish.mjs`, folder);
+  await publish(withNode!, NODE);
   assert.equal((await first.nextMessage()).text, 'hello from Node');
-
-  writeFileSync(join(folder, 'publish.py'), withPython!.text);
-  await runSnippet(`${variables}python3 publish.py`, folder);
+  await publish(withPython!, PYTHON);
   assert.equal((await first.nextMessage()).text, 'hello from Python');
+  await publish(manyWithCurl!);
+  assert.equal((await first.nextMessage()).text, 'first');
+  assert.equal((await first.nextMessage()).text, 'second');
+});
+
+test("the README's snippets reach a room of any name, as the module reads it from the path", async (t) => {
+  const { enter, publish } = await startRooms(t);
+  const room = 'café & 100 %';
+  const visitor = await enter(encodeURIComponent(room));
+  await publish(withCurl!.replace('rooms%2Flobby', encodeURIComponent(`rooms/${room}`)));
+  assert.equal((await visitor.nextMessage()).text, 'hello from curl');
+  await publish(withNode!.replace('lobby', room), NODE);
+  assert.equal((await visitor.nextMessage()).text, 'hello from Node');
+  await publish(withPython!.replace('lobby', room), PYTHON);
+  assert.equal((await visitor.nextMessage()).text, 'hello from Python');
+  await publish(manyWithCurl!.replaceAll('lobby', room));
+  assert.equal((await visitor.nextMessage()).text, 'first');
+  await assert.rejects(enter('100%'), /400/);
+});
+
+test("the README's snippets fail when nothing is published", async (t) => {
+  const { publish } = await startRooms(t);
+  for (const text of [withCurl!, manyWithCurl!]) await assert.rejects(publish(text, [], 'another'), /401/);
+  await assert.rejects(publish(withNode!, NODE, 'another'), /not published: 401/);
+  await assert.rejects(publish(withPython!, PYTHON, 'another'), /401/);
 });
 
 test('every snippet of the README is known to the tests', () => {
-  const languages = [module, withCurl, withNode, withPython, withRuby].map((snippet) => snippet!.language);
-  assert.deepEqual(languages, ['js', 'sh', 'js', 'python', 'ruby']);
-  assert.deepEqual(more, []);
+  const languages = snippets.map(({ language }) => language);
+  assert.deepEqual(languages, ['js', 'sh', 'js', 'python', 'ruby', 'sh']);
+  for (const text of [withNode, withPython, withRuby]) assert.match(text!, /5000|timeout=5|timeout: 5/);
 });
