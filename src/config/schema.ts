@@ -143,7 +143,8 @@ export const SCHEMA: { readonly [S in Setting]: Variable<Settings[S]> } = {
     kind: duration({ zero: 'no limit' }),
     fallback: 300_000,
     platformFallbacks: { heroku: 55_000, scalingo: 55_000, 'cloud-run': 230_000 },
-    meaning: 'How long the app may take to become ready, else exit 69 with the reason; 0 means no limit.',
+    meaning:
+      'How long the app may take to become ready, else exit 69 with the reason (and a `UWSRP_WS_MODULE` to load, else 78); 0 means no limit.',
   },
   drainDelayMs: {
     name: 'UWSRP_DRAIN_DELAY',

@@ -1,16 +1,29 @@
 import { pathToFileURL } from 'node:url';
+import { formatDuration } from '../lib/duration.ts';
 import { UwsrpError } from '../lib/errors.ts';
 import type { NativeApp, NativeContext, NativeModule } from './native-module.ts';
 
 /** Lines of a stack that are told: the error, its place, and the way there. */
 const MAX_STACK_LINES = 8;
+const HINT_EVERY_MS = 15_000;
 
 /**
- * Loads the module at this path (ESM or CommonJS) and calls its default export.
+ * Loads the module at this path (ESM or CommonJS) and calls its default export; waits for either no longer than
+ * `UWSRP_READY_TIMEOUT` says.
  *
  * @throws UwsrpError CONFIG_INVALID that names the variable, the file and what went wrong.
  */
 export async function loadModule(path: string, app: NativeApp, context: NativeContext): Promise<void> {
+  let waitsFor = 'an await at the top level of the module or of one that it imports';
+  const loading = load(path, app, context, () => {
+    waitsFor = 'the promise that its default export gave';
+  });
+  await inTime(loading, context, (waitedMs) => {
+    return `UWSRP_WS_MODULE: ${path} is still not loaded after ${formatDuration(waitedMs)}: ${waitsFor} has not settled`;
+  });
+}
+
+async function load(path: string, app: NativeApp, context: NativeContext, onImported: () => void): Promise<void> {
   const run = defaultExport(await attempt(path, 'cannot be loaded', () => import(pathToFileURL(path).href)));
   if (run === undefined) {
     throw new UwsrpError(
@@ -18,7 +31,40 @@ export async function loadModule(path: string, app: NativeApp, context: NativeCo
       `UWSRP_WS_MODULE: the default export of ${path} is not a function (allowed: export default (app, context) => {…}, or module.exports = (app, context) => {…})`,
     );
   }
+  onImported();
   await attempt(path, 'failed in its default export', async () => run(app, context));
+}
+
+/**
+ * The interval also keeps the thread: a module may wait for what the event loop knows nothing of, and Node would then end
+ * with 0 and without a word.
+ */
+async function inTime(
+  loading: Promise<void>,
+  context: NativeContext,
+  sentence: (waitedMs: number) => string,
+): Promise<void> {
+  const { config, log } = context;
+  const { readyTimeoutMs } = config;
+  let waitedMs = 0;
+  const hints = setInterval(() => {
+    waitedMs += HINT_EVERY_MS;
+    log.warn(sentence(waitedMs));
+  }, HINT_EVERY_MS);
+  let limit: NodeJS.Timeout | undefined;
+  const expired = new Promise<never>((_, reject) => {
+    if (readyTimeoutMs === 0) return;
+    limit = setTimeout(() => {
+      const remedy = 'register the routes and return, and wait there for nothing that may not come or needs longer';
+      reject(new UwsrpError('CONFIG_INVALID', `${sentence(readyTimeoutMs)} (UWSRP_READY_TIMEOUT): ${remedy}`));
+    }, readyTimeoutMs);
+  });
+  try {
+    await Promise.race([loading, expired]);
+  } finally {
+    clearInterval(hints);
+    clearTimeout(limit);
+  }
 }
 
 async function attempt<T>(path: string, what: string, run: () => Promise<T>): Promise<T> {

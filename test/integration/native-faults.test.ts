@@ -230,12 +230,44 @@ test('a module that is not there ends the boot with 78', async (t) => {
   assert.match(uwsrp.stdout, /UWSRP_WS_MODULE: .*\/test\/fixtures\/no-such-file\.js cannot be loaded/);
 });
 
-test('a stop while a module is loaded ends at once', async (t) => {
-  const path = moduleFile(t, "console.log('loading'); setInterval(() => {}, 1000); await new Promise(() => {});");
-  const uwsrp = spawnUwsrp(t, { args: ['sleep', '10'], env: { UWSRP_WS_MODULE: path } });
-  await uwsrp.waitForOutput('loading');
-  assert.deepEqual(await uwsrp.stop(), { code: 143, signal: null });
-});
+const NEVER_SETTLING = {
+  'an await at its top level': 'await new Promise(() => {}); export default () => {};',
+  'the promise of its default export': 'export default () => new Promise(() => {});',
+  'the promise of its default export, while a timer runs':
+    'export default () => new Promise(() => setInterval(() => {}, 1000));',
+};
+
+for (const [what, source] of Object.entries(NEVER_SETTLING)) {
+  for (const workers of ['1', '2']) {
+    test(`a module for ever busy with ${what} ends the boot with 78 in time, UWSRP_WORKERS=${workers}`, async (t) => {
+      const path = moduleFile(t, source);
+      const env = { UWSRP_WS_MODULE: path, UWSRP_WORKERS: workers, UWSRP_READY_TIMEOUT: '300ms' };
+      const uwsrp = spawnUwsrp(t, { args: ['sleep', '10'], env });
+      assert.deepEqual(await uwsrp.exited, { code: 78, signal: null });
+      const { msg } = uwsrp.logs().find(({ level }) => level === 'fatal')!;
+      const waitsFor = what.startsWith('an await')
+        ? 'an await at the top level'
+        : 'the promise that its default export';
+      assert.ok(msg!.startsWith(`UWSRP_WS_MODULE: ${path} is still not loaded after 300ms: ${waitsFor}`), msg);
+      assert.match(msg!, /\(UWSRP_READY_TIMEOUT\): register the routes and return/);
+      assert.doesNotMatch(uwsrp.stdout, /started the command/);
+    });
+  }
+}
+
+for (const [limit, workers] of [
+  ['5m', '1'],
+  ['5m', '2'],
+  ['0', '1'],
+] as const) {
+  test(`a stop while a module is loaded ends at once, UWSRP_READY_TIMEOUT=${limit}, UWSRP_WORKERS=${workers}`, async (t) => {
+    const path = moduleFile(t, "console.log('loading'); await new Promise(() => {});");
+    const env = { UWSRP_WS_MODULE: path, UWSRP_READY_TIMEOUT: limit, UWSRP_WORKERS: workers };
+    const uwsrp = spawnUwsrp(t, { args: ['sleep', '10'], env });
+    await uwsrp.waitForOutput('loading');
+    assert.deepEqual(await uwsrp.stop(), { code: 143, signal: null });
+  });
+}
 
 test('CommonJS, compiled CommonJS and ESM modules are loaded, and no route can be added later', async (t) => {
   const body = "(app) => app.get('/late', (res) => { app.get('/x', () => {}); })";
