@@ -3,6 +3,7 @@ import type { Config } from '../config/config.ts';
 import type { NativeRoute, NativeRoutes } from '../native/native-routes.ts';
 import { requestFraming } from '../proxy/framing.ts';
 import { GOING_AWAY } from '../upstream/websocket-frame.ts';
+import { retireWebSocket } from './closed-websocket.ts';
 import type { KeepAlive } from './keep-alive.ts';
 import { NativeExchange } from './native-exchange.ts';
 import { loggedRequest } from './request-log.ts';
@@ -120,10 +121,22 @@ export class NativeHandlers {
       },
       close: (ws, code, reason) => {
         this.#sockets.delete(ws);
+        // Before the handler: uWebSockets.js throws from here on.
+        this.#retire(ws, `ws ${pattern}`);
         guardedClose?.(ws, code, reason);
         if (this.isEmpty) for (const resolve of this.#onEmpty.splice(0)) resolve();
       },
     };
+  }
+
+  /** Told once: a timer that nobody clears would fill the log. */
+  #retire(ws: WebSocket<unknown>, handler: string): void {
+    let isTold = false;
+    retireWebSocket(ws, (method) => {
+      if (isTold) return;
+      isTold = true;
+      this.#log(handler, new Error(`ws.${method} was called after the WebSocket had closed`));
+    });
   }
 
   /** Gives a request to the module, unless a rule of ours answers it; false when it goes to the next route. */

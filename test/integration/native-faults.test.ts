@@ -150,6 +150,54 @@ test('errors in WebSocket handlers are logged and end nothing', async (t) => {
   assert.equal((await request(uwsrp.port)).text, 'http');
 });
 
+test('a WebSocket that is used when it has closed does nothing, is logged once, and ends nothing', async (t) => {
+  const { uwsrp, url } = await startNative(
+    t,
+    `
+    const bytes = (value) => (value instanceof ArrayBuffer ? value.byteLength : value);
+    const use = (ws) => [
+      ws.send('x'), ws.sendFirstFragment('x'), ws.sendFragment('x'), ws.sendLastFragment('x'), ws.ping(),
+      ws.publish('news', 'x'), ws.subscribe('news'), ws.unsubscribe('news'), ws.isSubscribed('news'),
+      ws.getTopics(), ws.getBufferedAmount(), bytes(ws.getRemoteAddress()), bytes(ws.getRemoteAddressAsText()),
+      ws.cork(() => ws.send('x')) === ws, ws.end(1000, 'x') ?? null, ws.close() ?? null, ws.getUserData().name,
+    ];
+    const upgrade = (name) => (res, req, socketContext) =>
+      res.upgrade({ name }, req.getHeader('sec-websocket-key'), '', '', socketContext);
+    app.ws('/late', {
+      upgrade: upgrade('ann'),
+      open: (ws) => { ws.subscribe('news'); },
+      message: async (ws) => {
+        await new Promise((resolve) => { ws.getUserData().onClose = resolve; });
+        setTimeout(() => context.log.info({ used: use(ws) }, 'in a timer'));
+      },
+      close: (ws) => { ws.getUserData().onClose(); },
+    });
+    app.ws('/closing', {
+      upgrade: upgrade('bob'),
+      message: (ws) => { ws.end(1000, 'told'); context.log.info({ used: use(ws) }, 'in its handler'); },
+      close: async (ws) => { await null; context.log.info({ used: use(ws) }, 'in close'); },
+    });`,
+  );
+  const nothing = [2, 2, 2, 2, 2, false, false, false, false, [], 0, 0, 0, true, null, null];
+  const usedIn = async (place: string) => (await uwsrp.waitForLog(({ msg }) => msg === place, place)).used;
+  const told = (handler: string) => uwsrp.logs().filter((line) => line.handler === handler && line.level === 'error');
+
+  const leaving = await openWebSocket(t, url('/late'));
+  leaving.send('x');
+  leaving.socket.terminate();
+  assert.deepEqual(await usedIn('in a timer'), [...nothing, 'ann']);
+  assert.equal(told('ws /late').length, 1);
+  assert.match(JSON.stringify(told('ws /late')), /ws\.send was called after the WebSocket had closed/);
+
+  const ended = await openWebSocket(t, url('/closing'));
+  ended.send('x');
+  assert.deepEqual(await ended.closed, { code: 1000, reason: 'told' });
+  assert.deepEqual(await usedIn('in its handler'), [...nothing, 'bob']);
+  assert.deepEqual(await usedIn('in close'), [...nothing, 'bob']);
+  assert.equal(told('ws /closing').length, 1);
+  assert.equal((await request(uwsrp.port)).text, 'http');
+});
+
 for (const [what, source] of Object.entries({
   'an error in a timer': "setTimeout(() => { throw new Error('of nobody'); }, 50);",
   'a rejection that nobody handles': "setTimeout(() => void Promise.reject(new Error('of nobody')), 50);",
