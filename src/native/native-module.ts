@@ -24,7 +24,8 @@ export type NativeHttpMethod = 'get' | 'post' | 'put' | 'patch' | 'del' | 'head'
 export interface NativeApp extends Record<NativeHttpMethod, (pattern: string, handler: NativeHandler) => NativeApp> {
   /**
    * `maxPayloadLength`, `idleTimeout` and `compression` default to what `UWSRP_WS_MAX_MESSAGE`, `UWSRP_WS_IDLE_TIMEOUT`
-   * and `UWSRP_WS_COMPRESSION` say.
+   * and `UWSRP_WS_COMPRESSION` say. `UserData` is what `res.upgrade` was given and `ws.getUserData()` gives: it has to be
+   * named, as in `app.ws<User>('/chat', { … })`.
    */
   ws<UserData>(pattern: string, behavior: WebSocketBehavior<UserData>): NativeApp;
   /**
@@ -32,7 +33,7 @@ export interface NativeApp extends Record<NativeHttpMethod, (pattern: string, ha
    * is compressed, unless the last argument says otherwise.
    */
   publish: TemplatedApp['publish'];
-  /** Subscribers of this process. */
+  /** Subscribers of this thread alone: other workers and instances count their own. */
   numSubscribers(topic: RecognizedString): number;
 }
 
