@@ -5,11 +5,12 @@ import { type TestContext, test } from 'node:test';
 import { runSnippet, snippetsOf } from '../helpers/docs.ts';
 import { request } from '../helpers/http.ts';
 import { moduleFile } from '../helpers/native.ts';
-import { startUwsrp } from '../helpers/uwsrp.ts';
+import { hasNewerBuild } from '../helpers/target.ts';
+import { spawnUwsrp, startUwsrp } from '../helpers/uwsrp.ts';
 import { openWebSocket } from '../helpers/websocket.ts';
 
 const snippets = snippetsOf('../README.md');
-const [module, withCurl, withNode, withPython, withRuby, manyWithCurl] = snippets.map(({ text }) => text);
+const [module, inTypeScript, withCurl, withNode, withPython, withRuby, manyWithCurl] = snippets.map(({ text }) => text);
 
 /** uwsrp with the README's module, and what its snippets need to publish there. */
 async function startRooms(t: TestContext) {
@@ -19,18 +20,17 @@ async function startRooms(t: TestContext) {
   const folder = dirname(path);
   return {
     enter: (room: string) => openWebSocket(t, `ws://127.0.0.1:${uwsrp.port}/rooms/${room}`),
-    /** Runs a shell snippet, or a program with the command that is given, as uwsrp's own command would. */
-    publish(text: string, [program, file]: readonly string[] = [], ownToken = token) {
+    /** Runs a shell snippet, or what this command line starts with the text as its file, as the command would. */
+    publish(text: string, commandLine = text, ownToken = token) {
       const variables = `export UWSRP_PUBLISH_URL='${url}' UWSRP_PUBLISH_TOKEN='${ownToken}'\n`;
-      if (file === undefined) return runSnippet(`${variables}${text}`, folder);
-      writeFileSync(join(folder, file), text);
-      return runSnippet(`${variables}'${program}' ${file}`, folder);
+      if (commandLine !== text) writeFileSync(join(folder, commandLine.split(' ').at(-1)!), text);
+      return runSnippet(`${variables}${commandLine}`, folder);
     },
   };
 }
 
-const NODE = [process.execPath, 'publish.mjs'];
-const PYTHON = ['python3', 'publish.py'];
+const NODE = `'${process.execPath}' publish.mjs`;
+const PYTHON = 'python3 publish.py';
 
 test("the README's module serves a room, and its snippets publish there", async (t) => {
   const { enter, publish } = await startRooms(t);
@@ -52,6 +52,21 @@ test("the README's module serves a room, and its snippets publish there", async 
   assert.equal((await first.nextMessage()).text, 'second');
 });
 
+test("the README's module in TypeScript is served where Node strips types, and refused by Node 20", async (t) => {
+  const uwsrp = spawnUwsrp(t, {
+    args: ['node', 'apps/node-http.js'],
+    env: { UWSRP_WS_MODULE: moduleFile(t, inTypeScript!, 'ws.ts') },
+  });
+  if (!hasNewerBuild) {
+    assert.deepEqual(await uwsrp.exited, { code: 78, signal: null });
+    assert.match(uwsrp.stdout, /Unknown file extension/);
+    return;
+  }
+  await uwsrp.ready;
+  const reader = await openWebSocket(t, `ws://127.0.0.1:${uwsrp.port}/news`);
+  assert.equal((await reader.exchange('typed')).text, 'typed');
+});
+
 test("the README's snippets reach a room of any name, as the module reads it from the path", async (t) => {
   const { enter, publish } = await startRooms(t);
   const room = 'café & 100 %';
@@ -69,13 +84,13 @@ test("the README's snippets reach a room of any name, as the module reads it fro
 
 test("the README's snippets fail when nothing is published", async (t) => {
   const { publish } = await startRooms(t);
-  for (const text of [withCurl!, manyWithCurl!]) await assert.rejects(publish(text, [], 'another'), /401/);
+  for (const text of [withCurl!, manyWithCurl!]) await assert.rejects(publish(text, text, 'another'), /401/);
   await assert.rejects(publish(withNode!, NODE, 'another'), /not published: 401/);
   await assert.rejects(publish(withPython!, PYTHON, 'another'), /401/);
 });
 
 test('every snippet of the README is known to the tests', () => {
   const languages = snippets.map(({ language }) => language);
-  assert.deepEqual(languages, ['js', 'sh', 'js', 'python', 'ruby', 'sh']);
+  assert.deepEqual(languages, ['js', 'ts', 'sh', 'js', 'python', 'ruby', 'sh']);
   for (const text of [withNode, withPython, withRuby]) assert.match(text!, /5000|timeout=5|timeout: 5/);
 });

@@ -4,6 +4,7 @@ import { copyFileSync, mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSyn
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { type TestContext, test } from 'node:test';
+import { snippetsIn } from '../helpers/docs.ts';
 import { inRepository, repositoryRoot } from '../helpers/repository.ts';
 
 /** A project that has uwsrp installed, and this file as its source; gives what the compiler says. */
@@ -23,6 +24,21 @@ test("a user's module compiles against the types of the package", (t) => {
   const { status, stdout } = compile(t, (path) => copyFileSync(inRepository('test/fixtures/native/chat.ts'), path));
   assert.equal(stdout, '');
   assert.equal(status, 0);
+});
+
+test("the README's module in TypeScript compiles, and so does its other one with its user data named", (t) => {
+  const [inTypeScript] = snippetsIn('../README.md', 'ts');
+  const [inJavaScript] = snippetsIn('../README.md', 'js');
+  const named = inJavaScript!
+    .replace('(app, context)', "(app: import('uwsrp').NativeApp, context: import('uwsrp').NativeContext)")
+    .replace('app.ws(', 'app.ws<{ topic: string }>(')
+    .replace('(name)', '(name: string)')
+    .replace('(part)', '(part: string)');
+  for (const source of [inTypeScript!, named]) {
+    const { status, stdout } = compile(t, (path) => writeFileSync(path, source));
+    assert.equal(stdout, '');
+    assert.equal(status, 0);
+  }
 });
 
 test('a module that uses what there is not does not compile', (t) => {
