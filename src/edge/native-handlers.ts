@@ -1,5 +1,6 @@
 import type { us_socket_context_t, WebSocket, WebSocketBehavior } from 'uWebSockets.js';
 import type { Config } from '../config/config.ts';
+import { thrownText } from '../lib/thrown-text.ts';
 import type { NativeRoute, NativeRoutes } from '../native/native-routes.ts';
 import { requestFraming } from '../proxy/framing.ts';
 import { GOING_AWAY } from '../upstream/websocket-frame.ts';
@@ -188,7 +189,8 @@ export class NativeHandlers {
   }
 
   #log(handler: string, error: unknown): void {
-    this.#options.host.log.error({ err: error, handler }, 'a handler of UWSRP_WS_MODULE failed');
+    const err = error instanceof Error ? error : thrownText(error);
+    this.#options.host.log.error({ err, handler }, 'a handler of UWSRP_WS_MODULE failed');
   }
 }
 

@@ -1,6 +1,7 @@
 import { pathToFileURL } from 'node:url';
 import { formatDuration } from '../lib/duration.ts';
 import { UwsrpError } from '../lib/errors.ts';
+import { thrownText } from '../lib/thrown-text.ts';
 import type { NativeApp, NativeContext, NativeModule } from './native-module.ts';
 
 /** Lines of a stack that are told: the error, its place, and the way there. */
@@ -11,7 +12,8 @@ const HINT_EVERY_MS = 15_000;
  * Loads the module at this path (ESM or CommonJS) and calls its default export; waits for either no longer than
  * `UWSRP_READY_TIMEOUT` says.
  *
- * @throws UwsrpError CONFIG_INVALID that names the variable, the file and what went wrong.
+ * @throws UwsrpError CONFIG_INVALID that names the variable, the file and what went wrong; also when it takes longer
+ * than `UWSRP_READY_TIMEOUT`.
  */
 export async function loadModule(path: string, app: NativeApp, context: NativeContext): Promise<void> {
   let waitsFor = 'an await at the top level of the module or of one that it imports';
@@ -85,7 +87,8 @@ function defaultExport(namespace: { default?: unknown }): NativeModule | undefin
 
 /** Without the frames that are Node's or ours to load it. */
 function describe(error: unknown): string {
-  if (!(error instanceof Error)) return String(error);
-  const lines = (error.stack ?? String(error)).split('\n').filter((line) => !/^\s+at .*node:internal/.test(line));
+  const lines = thrownText(error)
+    .split('\n')
+    .filter((line) => !/^\s+at .*node:internal/.test(line));
   return lines.slice(0, MAX_STACK_LINES).join('\n').trimEnd();
 }

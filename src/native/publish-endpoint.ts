@@ -50,11 +50,13 @@ export class PublishEndpoint {
 
   async #answer(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const { timingSafeEqual } = process.getBuiltinModule('node:crypto');
-    if (!timingSafeEqual(digest(request.headers.authorization ?? ''), this.#wanted)) {
+    // The name of the scheme is in any case (RFC 9110 section 11.1).
+    const given = (request.headers.authorization ?? '').replace(/^bearer /i, 'Bearer ');
+    if (!timingSafeEqual(digest(given), this.#wanted)) {
       response.setHeader('WWW-Authenticate', 'Bearer');
       return end(response, 401, 'the token of UWSRP_PUBLISH_TOKEN is missing or wrong');
     }
-    const [path, query] = (request.url ?? '').split('?', 2);
+    const [, path, query] = /^([^?]*)\??(.*)$/.exec(request.url ?? '')!;
     if (path !== '/publish') return end(response, 404, 'the path is that of UWSRP_PUBLISH_URL');
     if (request.method !== 'POST') {
       response.setHeader('Allow', 'POST');
@@ -63,8 +65,7 @@ export class PublishEndpoint {
     try {
       const body = await readBody(request, this.#options.maxBytes);
       if (body === undefined) return end(response, 413, 'the body is larger than UWSRP_WS_MAX_MESSAGE');
-      const topics = new URLSearchParams(query).getAll('topic');
-      this.#publish(readPublications(topics, request.headers['content-type'], body));
+      this.#publish(readPublications(query!, request.headers['content-type'], body));
       response.writeHead(204).end();
     } catch (error) {
       if (error instanceof BadPublication) end(response, 400, error.message);

@@ -33,6 +33,7 @@ export class RedisPubSub implements PubSub {
   readonly #sender = randomBytes(16).toString('hex');
   readonly #heard = new Sequences();
   readonly #tried: Promise<void>;
+  readonly #silence: NodeJS.Timeout;
   #onTried!: () => void;
   #sequence = 0;
   #waitingBytes = 0;
@@ -54,7 +55,7 @@ export class RedisPubSub implements PubSub {
       this.#onTried = resolve;
     });
     // One that takes the connection and then says nothing has been tried as well.
-    setTimeout(() => this.#onTried(), CONNECT_TIMEOUT_MS).unref();
+    this.#silence = setTimeout(() => this.#onAway('it does not answer'), CONNECT_TIMEOUT_MS).unref();
     this.#publisher = this.#connect(create);
     this.#subscriber = this.#connect(create);
     this.#publisher.on('ready', () => this.#onReady());
@@ -94,6 +95,7 @@ export class RedisPubSub implements PubSub {
 
   close(): void {
     clearTimeout(this.#report);
+    clearTimeout(this.#silence);
     this.#publisher.removeAllListeners('close').disconnect();
     this.#subscriber.removeAllListeners('close').disconnect();
   }
@@ -115,7 +117,7 @@ export class RedisPubSub implements PubSub {
     redis.on('error', (error: Error) => {
       this.#lastError = error.message || (error as NodeJS.ErrnoException).code || error.name;
     });
-    redis.on('close', () => this.#onClose());
+    redis.on('close', () => this.#onAway('the connection was closed'));
     return redis;
   }
 
@@ -134,6 +136,7 @@ export class RedisPubSub implements PubSub {
   #onReady(): void {
     if (this.#isUp || this.#publisher.status !== 'ready' || !this.#isSubscribed) return;
     this.#isUp = true;
+    clearTimeout(this.#silence);
     this.#lastError = '';
     const { log } = this.#options;
     if (this.#awaySince === undefined) {
@@ -150,12 +153,12 @@ export class RedisPubSub implements PubSub {
     this.#onTried();
   }
 
-  #onClose(): void {
+  #onAway(what: string): void {
     this.#isUp = false;
     this.#onTried();
     if (this.#awaySince !== undefined) return;
     this.#awaySince = performance.now();
-    const reason = this.#lastError || 'the connection was closed';
+    const reason = this.#withoutPassword(this.#lastError || what);
     this.#options.log.warn({ reason }, `Redis is away (${this.#where}): what is published stays in its instance`);
   }
 
@@ -180,8 +183,18 @@ export class RedisPubSub implements PubSub {
       // Else the line that Redis is back will tell.
       if (!this.#isUp || this.#unsent === 0) return;
       const unsent = this.#takeUnsent();
-      this.#options.log.warn({ unsent, reason }, `${unsent} messages did not reach other instances`);
+      this.#options.log.warn(
+        { unsent, reason: this.#withoutPassword(reason) },
+        `${unsent} messages did not reach other instances`,
+      );
     }, REPORT_MS).unref();
+  }
+
+  /** Redis repeats the words of a command that it does not take, cut at some length: of AUTH they are the password. */
+  #withoutPassword(text: string): string {
+    const { password } = this.#publisher.options;
+    const rest = text.replace(/, with args beginning with.*/s, '');
+    return password ? rest.replaceAll(password, '***') : rest;
   }
 
   #takeUnsent(): number {

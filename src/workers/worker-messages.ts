@@ -1,5 +1,6 @@
 import type { Config } from '../config/config.ts';
 import { type ErrorCode, UwsrpError } from '../lib/errors.ts';
+import { thrownText } from '../lib/thrown-text.ts';
 import type { Message } from '../native/pub-sub.ts';
 import type { ThreadFront } from './thread-front.ts';
 
@@ -34,7 +35,7 @@ export interface SentError {
 
 export function toSent(error: unknown): SentError {
   if (error instanceof UwsrpError) return { code: error.code, message: error.message };
-  return { code: 'INTERNAL', message: error instanceof Error ? (error.stack ?? error.message) : String(error) };
+  return { code: 'INTERNAL', message: thrownText(error) };
 }
 
 export function fromSent({ code, message }: SentError): UwsrpError {

@@ -18,7 +18,9 @@ test('errors in HTTP handlers are logged, and give 500 or a cut', async (t) => {
     app.get('/corked', (res) => { res.cork(() => { throw new Error('thrown in cork'); }); });
     app.post('/data', (res) => { res.onData(() => { throw new Error('thrown in onData'); }); });
     app.post('/async-data', (res) => { res.onData(async () => { throw new Error('rejected in onData'); }); });
-    app.get('/text', () => { throw 'not even an Error'; });`,
+    app.get('/text', () => { throw 'not even an Error'; });
+    app.get('/nothing', async () => { throw undefined; });
+    app.get('/bare', () => { throw Object.create(null); });`,
   );
   const logged = (message: string) =>
     uwsrp.waitForLog(
@@ -33,6 +35,8 @@ test('errors in HTTP handlers are logged, and give 500 or a cut', async (t) => {
     ['POST', '/data', 'thrown in onData'],
     ['POST', '/async-data', 'rejected in onData'],
     ['GET', '/text', 'not even an Error'],
+    ['GET', '/nothing', '"undefined"'],
+    ['GET', '/bare', 'Object: null prototype'],
   ] as const;
   for (const [method, path, message] of cases) {
     const answer = await request(uwsrp.port, { path, method, ...(method === 'POST' ? { body: 'x' } : {}) });
@@ -215,6 +219,14 @@ for (const [what, source] of Object.entries({
   });
 }
 
+test('what is thrown in a timer ends uwsrp in order whatever it is', async (t) => {
+  const path = moduleFile(t, 'export default () => { setTimeout(() => { throw Object.create(null); }, 50); }');
+  const uwsrp = spawnUwsrp(t, { args: ['node', 'apps/node-http.js'], env: { UWSRP_WS_MODULE: path } });
+  assert.deepEqual(await uwsrp.exited, { code: 70, signal: null });
+  assert.match(uwsrp.stdout, /most likely in UWSRP_WS_MODULE: \[Object: null prototype\] \{\}/);
+  assert.deepEqual(uwsrp.otherProcesses(), []);
+});
+
 const BROKEN: Record<string, { readonly name?: string; readonly source: string; readonly says: RegExp }> = {
   'a syntax error': {
     source: 'export default function (app) {\n  app.get(;\n}',
@@ -227,6 +239,10 @@ const BROKEN: Record<string, { readonly name?: string; readonly source: string; 
   },
   'an import that is not there': { source: "import 'no-such-package-anywhere';", says: /no-such-package-anywhere/ },
   'an error while it is loaded': { source: "throw new Error('at load')", says: /cannot be loaded: Error: at load/ },
+  'an error that is none': {
+    source: 'throw Object.create(null);',
+    says: /cannot be loaded: \[Object: null prototype\]/,
+  },
   'no default export': { source: 'export const handlers = 1;', says: /default export of .* is not a function/ },
   'a default export that is no function': {
     name: 'a.cjs',

@@ -59,6 +59,15 @@ test('the command publishes to native subscribers', async (t) => {
     const socket = await subscribe(t, run, 'a%20b');
     assert.equal((await run.publish('odd', { query: '?topic=a%2520b' })).status, 204);
     assert.equal((await socket.nextMessage()).text, 'odd');
+    const why = await subscribe(t, run, 'why');
+    assert.equal((await run.publish('not for it', { query: '?topic=why?' })).status, 204);
+    assert.equal((await run.publish('for it', { query: '?topic=why' })).status, 204);
+    assert.equal((await why.nextMessage()).text, 'for it');
+  });
+
+  await t.test('with the name of the scheme in any case', async () => {
+    assert.equal((await run.publish('named', { authorization: `bearer ${run.token}` })).status, 204);
+    for (const { text } of await both()) assert.equal(text, 'named');
   });
 
   await t.test('not without the token', async () => {
@@ -78,7 +87,11 @@ test('the command publishes to native subscribers', async (t) => {
       ['x', { query: '' }, /one topic/],
       ['x', { query: '?topic=' }, /one topic/],
       ['x', { query: '?topic=a&topic=b' }, /one topic/],
+      ['x', { query: '?topic=%ff' }, /not percent-encoded UTF-8/],
+      ['x', { query: '?topic=100%' }, /not percent-encoded UTF-8/],
       [Buffer.from([255]), {}, /not UTF-8/],
+      [`${good}\n{"topic":"news","message":"\\ud800"}`, { type: ndjson }, /line 2: half of a surrogate pair/],
+      [`${good}\n{"topic":"\\udc00","message":""}`, { type: ndjson }, /line 2: half of a surrogate pair/],
       [Buffer.from([255]), { type: ndjson }, /not UTF-8/],
       [`${good}\n{`, { type: ndjson }, /line 2 is not JSON/],
       [`${good}\n\n{"topic":"news"}`, { type: ndjson }, /line 3: /],

@@ -147,6 +147,8 @@ test('a Redis that takes connections and says nothing holds up neither the port 
   await exited;
   assert.ok(!hasty.logs().some(({ port }) => port !== undefined), 'it listened');
   await patient.waitForLog(({ port }) => port !== undefined, 'of the port', 10_000);
+  const away = await patient.waitForLog(({ msg }) => /^Redis is away/.test(msg ?? ''), 'that Redis is away');
+  assert.equal(away.reason, 'it does not answer');
   await patient.stop();
 });
 
@@ -162,5 +164,20 @@ test('the password is used and never logged', async (t) => {
   for (const { uwsrp } of [first, second, wrong]) {
     await uwsrp.stop();
     assert.doesNotMatch(uwsrp.output(), /hush/);
+  }
+});
+
+test('the password is not logged either when Redis repeats it', async (t) => {
+  for (const said of ["unknown command 'AUTH', with args beginning with: 'hush-pass", 'no hush-password here']) {
+    const server = createServer((socket) => {
+      socket.on('error', () => {}).on('data', () => socket.end(`-ERR ${said}\r\n`));
+    }).listen(0, '127.0.0.1');
+    await once(server, 'listening');
+    t.after(() => server.close());
+    const { port } = server.address() as AddressInfo;
+    const run = await start(t, `redis://:hush-password@127.0.0.1:${port}`);
+    assert.match(String((await logged(run, /^Redis is away/)).reason), /unknown command 'AUTH'$|no \*\*\* here/);
+    await run.uwsrp.stop();
+    assert.doesNotMatch(run.uwsrp.output(), /hush/);
   }
 });
