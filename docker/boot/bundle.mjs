@@ -7,14 +7,21 @@ import { build } from 'esbuild';
 
 const dist = `${process.cwd()}/dist`;
 
-/** `import.meta.url` keeps meaning the module that it stands in: paths to package.json and to worker threads hang on it. */
-const ownUrls = {
-  name: 'own-urls',
+/**
+ * What a module of ours has from Node comes from start.cjs: its `import.meta.url`, on which paths to package.json and to
+ * worker threads hang, and import() of what is not bundled (the user's module, ioredis). A script of node:vm has none of
+ * its own, unless with a warning on stderr.
+ */
+const ownMeans = {
+  name: 'own-means',
   setup: ({ onLoad }) =>
     onLoad({ filter: /\/dist\/.*\.js$/ }, ({ path }) => {
       if (!path.startsWith(`${dist}/`)) return undefined;
-      const contents = readFileSync(path, 'utf8').replace(/^#!.*/, '');
-      return { contents: contents.replaceAll('import.meta.url', `urlInDist(${JSON.stringify(relative(dist, path))})`) };
+      const contents = readFileSync(path, 'utf8')
+        .replace(/^#!.*/, '')
+        .replaceAll('import.meta.url', `urlInDist(${JSON.stringify(relative(dist, path))})`)
+        .replaceAll(/\bimport\((?!['"]\.)/g, 'importModule(');
+      return { contents };
     }),
 };
 
@@ -36,9 +43,9 @@ await build({
   target: `node${process.versions.node}`,
   // The addon finds its file beside itself; the others are loaded by few, when they need them.
   external: ['uWebSockets.js', 'ioredis'],
-  plugins: [ownUrls, noTransports],
+  plugins: [ownMeans, noTransports],
   // One function, for start.cjs to call: to put this around the text there would leave copies of it in the memory.
-  banner: { js: '(function (require, module, exports, urlInDist) {' },
+  banner: { js: '(function (require, module, exports, urlInDist, importModule) {' },
   footer: { js: '})' },
   // Every process keeps the text, for what is compiled late: half a megabyte less of it. Lines stay short, since Node prints
   // the one in which an error arose.

@@ -4,20 +4,20 @@
 // platforms; V8's takes no interest in who reads it, nor in where it lies, and needs nothing that can be written.
 const { readFileSync } = require('node:fs');
 const { pathToFileURL } = require('node:url');
-const { constants, Script } = require('node:vm');
+const { Script } = require('node:vm');
 
 const filename = `${__dirname}/uwsrp.cjs`;
 const urlInDist = (path) => pathToFileURL(`${__dirname}/dist/${path}`).href;
+const importModule = (url) => import(url);
 
 // Only ASCII is in it, and as latin1 it is read without a look at each byte.
 const script = new Script(readFileSync(filename, 'latin1'), {
   filename,
   // V8 itself looks whether it fits (its version, the flags, the source), and compiles as ever where it does not.
   cachedData: tryRead(`${__dirname}/uwsrp.cache`),
-  importModuleDynamically: constants.USE_MAIN_CONTEXT_DEFAULT_LOADER,
 });
 const bundle = { exports: {} };
-script.runInThisContext()(require, bundle, bundle.exports, urlInDist);
+script.runInThisContext()(require, bundle, bundle.exports, urlInDist, importModule);
 
 module.exports = script;
 

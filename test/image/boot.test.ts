@@ -94,6 +94,23 @@ test('serves an app behind a unix socket', async (t) => {
   strictEqual((await request(container.address, { path: '/status/200' })).status, 200);
 });
 
+test('loads modules and Redis without a word on stderr', async (t) => {
+  const route = "(app) => app.get('/native', (res) => { res.end('native'); })";
+  for (const [name, source] of [
+    ['handlers.mjs', `await null; export default ${route};`],
+    ['handlers.cjs', `module.exports = ${route};`],
+  ] as const) {
+    const container = await startImage(t, {
+      env: { UWSRP_WS_MODULE: name, UWSRP_PUBSUB_URL: 'redis://127.0.0.1:1' },
+      files: [{ path: `/app/${name}`, content: source }, ...appFiles('node-http.js')],
+      command: ['node', 'node-http.js'],
+    });
+    strictEqual((await request(container.address, { path: '/native' })).text, 'native');
+    await container.stop();
+    strictEqual(container.stderr, '', name);
+  }
+});
+
 test('ends with 78 and a line for each problem of the configuration', async (t) => {
   const run = await runImage(t, {
     env: { PORT: 'abc', UWSRP_DRAIN_DELAY: '5', UWSRP_FORCE_SLS: 'on' },
