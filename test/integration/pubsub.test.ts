@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { readFileSync } from 'node:fs';
 import { type AddressInfo, createServer, type Socket } from 'node:net';
 import { type TestContext, test } from 'node:test';
 import { setTimeout as delay } from 'node:timers/promises';
@@ -8,6 +9,7 @@ import { lastingPort } from '../helpers/lasting-port.ts';
 import { nativeModule } from '../helpers/native.ts';
 import { type PublishRun, startPublishing } from '../helpers/publish.ts';
 import { startRedis, TestRedis } from '../helpers/redis.ts';
+import { inRepository } from '../helpers/repository.ts';
 import { startScriptedApp } from '../helpers/scripted-app.ts';
 import { until } from '../helpers/until.ts';
 import { type LogLine, spawnUwsrp } from '../helpers/uwsrp.ts';
@@ -180,4 +182,32 @@ test('the password is not logged either when Redis repeats it', async (t) => {
     await run.uwsrp.stop();
     assert.doesNotMatch(run.uwsrp.output(), /hush/);
   }
+});
+
+test('a user of Redis who may do no more than what the README says joins instances', async (t) => {
+  const [, rules] = /`(\+publish [^`]+)`/.exec(readFileSync(inRepository('README.md'), 'utf8'))!;
+  const redis = await startRedis(t, [
+    '--user',
+    'uwsrp',
+    'on',
+    '>secret',
+    'resetchannels',
+    '-@all',
+    ...rules!.split(' '),
+  ]);
+  const url = redis.url().replace('//', '//uwsrp:secret@');
+  const [here, other] = [await start(t, url), await start(t, url)];
+  const reader = await subscribe(t, other);
+  await here.publish('by a user with few rights');
+  assert.equal((await reader.nextMessage()).text, 'by a user with few rights');
+  for (const { uwsrp } of [here, other]) {
+    await uwsrp.stop();
+    assert.doesNotMatch(uwsrp.stdout, /Redis is away/);
+  }
+});
+
+test('a Redis without TLS shows as one that does not answer when TLS is asked for', async (t) => {
+  const redis = await startRedis(t);
+  const run = await start(t, redis.url().replace('redis:', 'rediss:'));
+  assert.match(String((await logged(run, /^Redis is away/)).reason), /^(it does not answer|connect ETIMEDOUT)$/);
 });

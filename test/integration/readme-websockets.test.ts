@@ -89,6 +89,14 @@ test("the README's snippets fail when nothing is published", async (t) => {
   await assert.rejects(publish(withPython!, PYTHON, 'another'), /401/);
 });
 
+test('a job without the proxy has nothing to publish with', async (t) => {
+  const env = { UWSRP_MODE: 'off', UWSRP_WS_MODULE: moduleFile(t, module!, 'ws.mjs') };
+  const uwsrp = spawnUwsrp(t, { args: ['env'], env });
+  assert.equal((await uwsrp.exited).code, 0);
+  assert.match(uwsrp.stdout, /^UWSRP_MODE=off$|^PATH=/m);
+  assert.doesNotMatch(uwsrp.stdout, /UWSRP_PUBLISH/);
+});
+
 test('every snippet of the README is known to the tests', () => {
   const languages = snippets.map(({ language }) => language);
   assert.deepEqual(languages, ['js', 'ts', 'sh', 'js', 'python', 'ruby', 'sh']);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { request } from '../helpers/http.ts';
 import { startNative } from '../helpers/native.ts';
 import { withTimeout } from '../helpers/timeout.ts';
 import { until } from '../helpers/until.ts';
@@ -68,4 +69,35 @@ test('with closeOnBackpressureLimit it is closed, and the others get all', async
   slow.resume();
   await withTimeout(slow.closed, 'the cut');
   assert.ok(slow.receivedLength < (COUNT * MESSAGE_BYTES) / 2);
+});
+
+test('the module learns of each message that a subscriber loses, and of what waits for it', async (t) => {
+  const { uwsrp, url } = await startNative(
+    t,
+    `let lost = 0;
+    let waiting = 0;
+    app.ws('/news', {
+      open: (ws) => void ws.subscribe('news'),
+      message: (ws, message) => context.publish('news', text(message).padEnd(${MESSAGE_BYTES}, '.')),
+      dropped: (ws, message) => {
+        if (message.byteLength === ${MESSAGE_BYTES}) lost += 1;
+        waiting = Math.max(waiting, ws.getBufferedAmount());
+      },
+    });
+    app.get('/lost', (res) => void res.end(JSON.stringify({ lost, waiting })));`,
+  );
+  const slow = await connectFrames(t, uwsrp.port, '', '/news');
+  const fast = await openWebSocket(t, url('/news'));
+  slow.pause();
+  for (let number = 0; number < COUNT; number += 1) await fast.exchange(`${number} `);
+  const { lost, waiting } = JSON.parse((await request(uwsrp.port, { path: '/lost' })).text) as Record<string, number>;
+  assert.ok(waiting! > 64 * KIB, `${waiting} bytes waited`);
+  slow.resume();
+  const isWhole = () => {
+    fast.send('last ');
+    return slow.unread.includes('last ');
+  };
+  await until(isWhole, 'the last message', 20_000);
+  const got = (await readWithWs(slow.unread, false)).filter(({ data }) => /^\d/.test(data.toString('latin1', 0, 1)));
+  assert.equal(got.length + lost!, COUNT);
 });
