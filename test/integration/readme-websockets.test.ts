@@ -1,16 +1,21 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { writeFileSync } from 'node:fs';
+import { connect } from 'node:net';
 import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { runSnippet, snippetsOf } from '../helpers/docs.ts';
 import { request } from '../helpers/http.ts';
 import { moduleFile } from '../helpers/native.ts';
+import { startPublishing } from '../helpers/publish.ts';
 import { hasNewerBuild } from '../helpers/target.ts';
 import { spawnUwsrp, startUwsrp } from '../helpers/uwsrp.ts';
 import { openWebSocket } from '../helpers/websocket.ts';
 
 const snippets = snippetsOf('../README.md');
-const [module, inTypeScript, withCurl, withNode, withPython, withRuby, manyWithCurl] = snippets.map(({ text }) => text);
+const [module, inTypeScript, withLogin, withCurl, withNode, withPython, withRuby, manyWithCurl] = snippets.map(
+  ({ text }) => text,
+);
 
 /** uwsrp with the README's module, and what its snippets need to publish there. */
 async function startRooms(t: TestContext) {
@@ -89,6 +94,36 @@ test("the README's snippets fail when nothing is published", async (t) => {
   await assert.rejects(publish(withPython!, PYTHON, 'another'), /401/);
 });
 
+/** Who sends no cookie is nobody; who waits for an answer waits until it is asked for. */
+const SESSIONS = `
+export async function findUser(cookie) {
+  await new Promise((resolve) => setTimeout(resolve, 20));
+  return /^user=\\d+$/.test(cookie) ? { id: cookie.slice(5) } : undefined;
+}`;
+
+test("the README's login lets in who has a session and comes from the own page", async (t) => {
+  const path = moduleFile(t, withLogin!, 'ws.mjs');
+  writeFileSync(join(dirname(path), 'sessions.mjs'), SESSIONS);
+  const { uwsrp, publish } = await startPublishing(t, { UWSRP_WS_MODULE: path });
+  const open = (headers: Record<string, string>) =>
+    openWebSocket(t, `ws://127.0.0.1:${uwsrp.port}/private`, { headers });
+  const origin = 'https://chat.example.com';
+  await assert.rejects(open({ cookie: 'user=7' }), /403/);
+  await assert.rejects(open({ cookie: 'user=7', origin: 'https://evil.example' }), /403/);
+  await assert.rejects(open({ origin }), /401/);
+  const gone = connect(uwsrp.port, '127.0.0.1', () => {
+    const head = `Host: a\r\nOrigin: ${origin}\r\nCookie: user=7\r\nUpgrade: websocket\r\nConnection: Upgrade\r\n`;
+    const handshake = 'Sec-WebSocket-Version: 13\r\nSec-WebSocket-Key: dGhlIHNhbXBsZSBub25jZQ==\r\n\r\n';
+    gone.write(`GET /private HTTP/1.1\r\n${head}${handshake}`, () => gone.destroy());
+  });
+  await once(gone, 'close');
+  const user = await open({ cookie: 'user=7', origin });
+  await publish('for you alone', { query: '?topic=users%2F7' });
+  assert.equal((await user.nextMessage()).text, 'for you alone');
+  assert.deepEqual(await uwsrp.stop(), { code: 0, signal: null });
+  assert.doesNotMatch(uwsrp.stdout, /"level":"(warn|error)".*WS_MODULE/);
+});
+
 test('a job without the proxy has nothing to publish with', async (t) => {
   const env = { UWSRP_MODE: 'off', UWSRP_WS_MODULE: moduleFile(t, module!, 'ws.mjs') };
   const uwsrp = spawnUwsrp(t, { args: ['env'], env });
@@ -99,6 +134,6 @@ test('a job without the proxy has nothing to publish with', async (t) => {
 
 test('every snippet of the README is known to the tests', () => {
   const languages = snippets.map(({ language }) => language);
-  assert.deepEqual(languages, ['js', 'ts', 'sh', 'js', 'python', 'ruby', 'sh']);
+  assert.deepEqual(languages, ['js', 'ts', 'js', 'sh', 'js', 'python', 'ruby', 'sh']);
   for (const text of [withNode, withPython, withRuby]) assert.match(text!, /5000|timeout=5|timeout: 5/);
 });
