@@ -6,7 +6,7 @@ import { dirname, join } from 'node:path';
 import { type TestContext, test } from 'node:test';
 import { runSnippet, snippetsOf } from '../helpers/docs.ts';
 import { request } from '../helpers/http.ts';
-import { moduleFile } from '../helpers/native.ts';
+import { moduleFile, startNative } from '../helpers/native.ts';
 import { startPublishing } from '../helpers/publish.ts';
 import { hasNewerBuild } from '../helpers/target.ts';
 import { spawnUwsrp, startUwsrp } from '../helpers/uwsrp.ts';
@@ -130,6 +130,20 @@ test('a job without the proxy has nothing to publish with', async (t) => {
   assert.equal((await uwsrp.exited).code, 0);
   assert.match(uwsrp.stdout, /^UWSRP_MODE=off$|^PATH=/m);
   assert.doesNotMatch(uwsrp.stdout, /UWSRP_PUBLISH/);
+});
+
+test('a native WebSocket is one open file, a relayed one two', async (t) => {
+  const { uwsrp, url } = await startNative(t, "app.ws('/native', {});");
+  const count = 20;
+  for (const [path, files] of [
+    ['/native', 1],
+    ['/relayed', 2],
+  ] as const) {
+    await openWebSocket(t, url(path));
+    const before = uwsrp.openFiles();
+    for (let index = 0; index < count; index += 1) await openWebSocket(t, url(path));
+    assert.equal(uwsrp.openFiles() - before, count * files, path);
+  }
 });
 
 test('every snippet of the README is known to the tests', () => {
