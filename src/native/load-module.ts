@@ -2,10 +2,13 @@ import { pathToFileURL } from 'node:url';
 import { formatDuration } from '../lib/duration.ts';
 import { UwsrpError } from '../lib/errors.ts';
 import { thrownText } from '../lib/thrown-text.ts';
+import { locateSyntaxError } from './locate-syntax-error.ts';
 import type { NativeApp, NativeContext, NativeModule } from './native-module.ts';
 
 /** Lines of a stack that are told: the error, its place, and the way there. */
 const MAX_STACK_LINES = 8;
+/** As the frames of a stack name this file: the bundle, where there is one. */
+const OWN_FILE = /[^\s(]+:(?=\d+:\d+\)?$)/m.exec(new Error().stack ?? '')?.[0];
 const HINT_EVERY_MS = 15_000;
 
 /**
@@ -73,7 +76,9 @@ async function attempt<T>(path: string, what: string, run: () => Promise<T>): Pr
   try {
     return await run();
   } catch (cause) {
-    throw new UwsrpError('CONFIG_INVALID', `UWSRP_WS_MODULE: ${path} ${what}: ${describe(cause)}`, { cause });
+    throw new UwsrpError('CONFIG_INVALID', `UWSRP_WS_MODULE: ${path} ${what}: ${await describe(cause, path)}`, {
+      cause,
+    });
   }
 }
 
@@ -85,10 +90,18 @@ function defaultExport(namespace: { default?: unknown }): NativeModule | undefin
   return typeof found === 'function' ? (found as NativeModule) : undefined;
 }
 
-/** Without the frames that are Node's or ours to load it. */
-function describe(error: unknown): string {
-  const lines = thrownText(error)
-    .split('\n')
-    .filter((line) => !/^\s+at .*node:internal/.test(line));
-  return lines.slice(0, MAX_STACK_LINES).join('\n').trimEnd();
+/** Without the frames that are Node's or ours to load it, with the place of a SyntaxError. */
+async function describe(error: unknown, path: string): Promise<string> {
+  const lines = thrownText(error).split('\n');
+  // Below our own frames there are only ours.
+  const ownAt =
+    OWN_FILE === undefined ? -1 : lines.findIndex((line) => /^\s+at /.test(line) && line.includes(OWN_FILE));
+  const text = lines
+    .slice(0, ownAt === -1 ? undefined : ownAt)
+    .filter((line) => !/^\s+at (?:async |.* \()?node:/.test(line))
+    .slice(0, MAX_STACK_LINES)
+    .join('\n')
+    .trimEnd();
+  const place = /^SyntaxError: .*$/.test(text) ? await locateSyntaxError(pathToFileURL(path).href, text) : undefined;
+  return place === undefined ? text : `${place}\n\n${text}`;
 }

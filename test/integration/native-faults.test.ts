@@ -1,4 +1,6 @@
 import assert from 'node:assert/strict';
+import { writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import { request } from '../helpers/http.ts';
 import { moduleFile, startNative } from '../helpers/native.ts';
@@ -230,12 +232,16 @@ test('what is thrown in a timer ends uwsrp in order whatever it is', async (t) =
 const BROKEN: Record<string, { readonly name?: string; readonly source: string; readonly says: RegExp }> = {
   'a syntax error': {
     source: 'export default function (app) {\n  app.get(;\n}',
-    says: /cannot be loaded: [\s\S]*SyntaxError/,
+    says: /cannot be loaded: \/\S+\/handlers\.mjs:2\n {2}app\.get\(;\n {10}\^\n\nSyntaxError: Unexpected token ';'$/,
   },
   'a syntax error in CommonJS': {
     name: 'a.cjs',
     source: 'module.exports = (;',
-    says: /cannot be loaded: [\s\S]*SyntaxError/,
+    says: /cannot be loaded: \/\S+\/a\.cjs:1\nmodule\.exports = \(;\n {18}\^\n\nSyntaxError: [^\n]+$/,
+  },
+  'an import of a name that is not exported': {
+    source: "import fs from 'node:fs';\nimport { no } from './handlers.mjs';",
+    says: /cannot be loaded: file:\/\S+\/handlers\.mjs:2\nimport { no } [^\n]+\n +\^\^\nSyntaxError: [^\n]+$/,
   },
   'an import that is not there': { source: "import 'no-such-package-anywhere';", says: /no-such-package-anywhere/ },
   'an error while it is loaded': { source: "throw new Error('at load')", says: /cannot be loaded: Error: at load/ },
@@ -251,7 +257,7 @@ const BROKEN: Record<string, { readonly name?: string; readonly source: string; 
   },
   'an error in its function': {
     source: "export default () => { throw new Error('in the function'); };",
-    says: /failed in its default export: Error: in the function\n {4}at .*handlers\.mjs/,
+    says: /failed in its default export: Error: in the function\n {4}at .*handlers\.mjs:1:\d+\)?$/,
   },
   'a rejection of its function': {
     source: "export default async () => { await null; throw new Error('rejected'); };",
@@ -287,6 +293,20 @@ for (const [what, { name, source, says }] of Object.entries(BROKEN)) {
     assert.doesNotMatch(uwsrp.stdout, /started the command/);
   });
 }
+
+test('the place of a syntax error is told in a file that the module imports too, and nothing is run for it', async (t) => {
+  const path = moduleFile(t, "console.log('is run'); import './more.js'; export default () => {};", 'handlers.mjs');
+  const folder = dirname(path);
+  writeFileSync(join(folder, 'package.json'), '{ "type": "module" }');
+  writeFileSync(join(folder, 'more.js'), "export const first = 1;\nconst second = 'open;\n");
+  const uwsrp = spawnUwsrp(t, { args: ['sleep', '10'], env: { UWSRP_WS_MODULE: path, UWSRP_WORKERS: '2' } });
+  assert.equal((await uwsrp.exited).code, 78);
+  const { msg } = uwsrp.logs().find(({ level }) => level === 'fatal')!;
+  const place = `${folder}/more.js:2\nconst second = 'open;\n`;
+  assert.ok(msg!.startsWith(`UWSRP_WS_MODULE: ${path} cannot be loaded: ${place}`), msg);
+  assert.match(msg!, /\^\n\nSyntaxError: Invalid or unexpected token$/);
+  assert.doesNotMatch(uwsrp.stdout, /is run/);
+});
 
 test('a module that is not there ends the boot with 78', async (t) => {
   const uwsrp = spawnUwsrp(t, { args: ['sleep', '10'], env: { UWSRP_WS_MODULE: './no-such-file.js' } });
