@@ -1,5 +1,6 @@
 import { parentPort, workerData } from 'node:worker_threads';
 import { deepFreeze } from '../lib/deep-freeze.ts';
+import type { UwsrpError } from '../lib/errors.ts';
 import { createLogger } from '../log/logger.ts';
 import { withOwnMemory } from '../native/pub-sub.ts';
 import { uncaughtError } from '../native/uncaught-error.ts';
@@ -21,10 +22,13 @@ const front = new ThreadFront({
 /** How long sockets may take to be gone. */
 const CLOSING_MS = 500;
 
+let failure: UwsrpError | undefined;
+
 process.on('uncaughtException', (error) => {
   // A thread that ended with its sockets open would leave them to nobody: clients would wait for ever.
   front.close();
-  post({ kind: 'failed', error: toSent(uncaughtError(error, config.wsModule !== undefined)) });
+  failure = uncaughtError(error, config.wsModule !== undefined);
+  post({ kind: 'failed', error: toSent(failure) });
   // uWebSockets.js frees closed sockets later; a thread that ended before that was seen to crash the process.
   setTimeout(() => process.exit(), CLOSING_MS);
 });
@@ -36,6 +40,8 @@ parentPort!.on('message', (message: ToWorker) => {
 
 async function answer({ id, name, args }: ToWorker & { kind: 'call' }): Promise<void> {
   try {
+    // To listen now would open sockets again, and a thread that ends with one crashes the process.
+    if (failure !== undefined) throw failure;
     const value = name === 'reopenLog' ? log.reopen() : await call(name, args);
     post({ kind: 'result', id, value });
   } catch (error) {

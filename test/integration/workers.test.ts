@@ -209,6 +209,12 @@ for (const [where, body, args] of [
     ['sleep', '1000'],
   ],
   ['before the app is ready', 'setTimeout(() => { throw new Error("too early"); }, 500);', ['sleep', '1000']],
+  // A worker's thread lives on for half a second, in which the app gets ready.
+  [
+    'right before the app is ready',
+    'setTimeout(() => { throw new Error("too early"); });',
+    ['node', 'apps/node-http.js'],
+  ],
 ] as const) {
   for (const workers of ['1', '2']) {
     test(`an error of the module ${where} ends the boot with 70 and is told (${workers} at work)`, async (t) => {
