@@ -8,6 +8,7 @@ import { loadConfig } from './config/load-config.ts';
 import { exitCodeOf, UwsrpError } from './lib/errors.ts';
 import { readVersion } from './lib/version.ts';
 import { createLogger } from './log/logger.ts';
+import { checkModuleFile } from './native/module-file.ts';
 import { readErrorPages } from './proxy/error-pages.ts';
 import { findCommand } from './supervisor/find-command.ts';
 import { runOneOff } from './supervisor/one-off.ts';
@@ -37,6 +38,7 @@ async function main(request: CliRequest): Promise<number> {
     readFile: (path) => readFileSync(path, 'utf8'),
   });
   const errorPages = readErrorPages(config.errorPages);
+  checkModuleFile(config.wsModule);
   if (request.kind === 'check') return print(formatCheck(config, sources));
 
   const command = findCommand({ args, config, readFile: tryReadFile, fileExists: isFile });

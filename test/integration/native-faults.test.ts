@@ -308,10 +308,20 @@ test('the place of a syntax error is told in a file that the module imports too,
   assert.doesNotMatch(uwsrp.stdout, /is run/);
 });
 
-test('a module that is not there ends the boot with 78', async (t) => {
-  const uwsrp = spawnUwsrp(t, { args: ['sleep', '10'], env: { UWSRP_WS_MODULE: './no-such-file.js' } });
-  assert.equal((await uwsrp.exited).code, 78);
-  assert.match(uwsrp.stdout, /UWSRP_WS_MODULE: .*\/test\/fixtures\/no-such-file\.js cannot be loaded/);
+test('a module that is not there, or is a folder, ends the boot with 78, and fails the check', async (t) => {
+  for (const args of [['sleep', '10'], ['--check']]) {
+    for (const [path, says] of [
+      [
+        './no-such-file.js',
+        /^uwsrp: UWSRP_WS_MODULE: ".*\/test\/fixtures\/no-such-file\.js" cannot be read: ENOENT \(/,
+      ],
+      ['./native', /^uwsrp: UWSRP_WS_MODULE: ".*\/test\/fixtures\/native" is no file \(/],
+    ] as const) {
+      const uwsrp = spawnUwsrp(t, { args, env: { UWSRP_WS_MODULE: path } });
+      assert.equal((await uwsrp.exited).code, 78);
+      assert.match(uwsrp.stderr, says);
+    }
+  }
 });
 
 const NEVER_SETTLING = {
