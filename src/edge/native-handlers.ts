@@ -3,13 +3,14 @@ import type { Config } from '../config/config.ts';
 import { thrownText } from '../lib/thrown-text.ts';
 import type { NativeRoute, NativeRoutes } from '../native/native-routes.ts';
 import { requestFraming } from '../proxy/framing.ts';
-import { GOING_AWAY } from '../upstream/websocket-frame.ts';
+import { GOING_AWAY, MESSAGE_TOO_BIG } from '../upstream/websocket-frame.ts';
 import { retireWebSocket } from './closed-websocket.ts';
 import type { KeepAlive } from './keep-alive.ts';
 import { NativeExchange } from './native-exchange.ts';
 import { loggedRequest } from './request-log.ts';
 import type { HttpRequest, HttpResponse, TemplatedApp } from './uws.ts';
 import { compressOptions } from './websocket-compression.ts';
+import { cutCode, tooBigText } from './websocket-cut.ts';
 import type { GateHost } from './websocket-gate.ts';
 import type { CatchAllPatterns, WebSocketRelays } from './websocket-relays.ts';
 import { judgeUpgrade } from './websocket-request.ts';
@@ -20,6 +21,11 @@ export interface NativeHandlersOptions {
   readonly keepAlive: KeepAlive | undefined;
   readonly config: Pick<Config, 'wsMaxMessageBytes' | 'wsIdleTimeoutMs' | 'wsCompression'>;
 }
+
+/** What a client's end without a close frame is told as. */
+const ABNORMAL = 1006;
+
+const decoder = new TextDecoder();
 
 type UpgradeHandler = (res: HttpResponse, req: HttpRequest, context: us_socket_context_t) => unknown;
 
@@ -124,6 +130,10 @@ export class NativeHandlers {
         this.#sockets.delete(ws);
         // Before the handler: uWebSockets.js throws from here on.
         this.#retire(ws, `ws ${pattern}`);
+        if (code === ABNORMAL && cutCode(decoder.decode(reason)) === MESSAGE_TOO_BIG) {
+          const text = tooBigText(rest.maxPayloadLength ?? config.wsMaxMessageBytes, 'maxPayloadLength');
+          this.#options.host.log.warn({ handler: `ws ${pattern}` }, text);
+        }
         guardedClose?.(ws, code, reason);
         if (this.isEmpty) for (const resolve of this.#onEmpty.splice(0)) resolve();
       },

@@ -4,17 +4,11 @@ import type { ErrorCode } from '../lib/errors.ts';
 import { isWorthCompressing } from '../lib/is-worth-compressing.ts';
 import type { UpstreamTarget } from '../lib/upstream-target.ts';
 import { type UpgradeRefusal, WebSocketClient, type WebSocketClientHandler } from '../upstream/websocket-client.ts';
-import {
-  GOING_AWAY,
-  INTERNAL_ERROR,
-  INVALID_DATA,
-  MESSAGE_TOO_BIG,
-  PROTOCOL_ERROR,
-  TRY_AGAIN_LATER,
-} from '../upstream/websocket-frame.ts';
+import { GOING_AWAY, INTERNAL_ERROR, MESSAGE_TOO_BIG, TRY_AGAIN_LATER } from '../upstream/websocket-frame.ts';
 import type { UpgradeResponse } from '../upstream/websocket-handshake.ts';
 import type { WebSocketOutbox } from '../upstream/websocket-outbox.ts';
 import { WebSocketBrake } from './websocket-brake.ts';
+import { cutCode, tooBigText } from './websocket-cut.ts';
 import { type ClientHandshake, upgradeClient } from './websocket-upgrade.ts';
 
 /** A client's handshake, read before anything asynchronous happens, and the ways to answer it other than with 101. */
@@ -74,14 +68,7 @@ const SENT = 1;
 
 const NOTHING: Buffer = Buffer.alloc(0);
 
-/** How uWebSockets.js tells, with code 1006, why it cut a client; the Node 20 build tells the last two only. */
-const CUT_REASONS: Record<string, number> = {
-  'Received invalid WebSocket frame': PROTOCOL_ERROR,
-  'Received invalid UTF-8': INVALID_DATA,
-  'Received too big message': MESSAGE_TOO_BIG,
-  'Received too big message, or other inflation error': MESSAGE_TOO_BIG,
-};
-/** Also what it says of 1012 to 1014 and 3000 to 3999, which are valid and which it does not let us see. */
+/** What uWebSockets.js also says of 1012 to 1014 and 3000 to 3999, which are valid and which it does not let us see. */
 const UNREAD_CLOSE = 'Received invalid close payload';
 
 const NO_STATUS = 1005;
@@ -161,8 +148,12 @@ export class WebSocketRelay implements WebSocketClientHandler {
 
   clientMessage(message: ArrayBuffer, isBinary: boolean): void {
     const { maxMessageBytes } = this.#keeper.options;
-    if (message.byteLength > maxMessageBytes) this.#closeBoth(MESSAGE_TOO_BIG, 'message too big');
-    else this.#client.send(new Uint8Array(message), isBinary);
+    if (message.byteLength <= maxMessageBytes) {
+      this.#client.send(new Uint8Array(message), isBinary);
+      return;
+    }
+    this.#warnTooBig();
+    this.#closeBoth(MESSAGE_TOO_BIG, 'message too big');
   }
 
   clientDrained(): void {
@@ -323,10 +314,15 @@ export class WebSocketRelay implements WebSocketClientHandler {
   }
 
   #clientLost(why: string): void {
-    const code = CUT_REASONS[why];
+    const code = cutCode(why);
+    if (code === MESSAGE_TOO_BIG) this.#warnTooBig();
     if (code !== undefined) this.#client.close(code);
     else if (why === UNREAD_CLOSE) this.#client.close();
     else this.#client.end();
+  }
+
+  #warnTooBig(): void {
+    this.#keeper.warn(tooBigText(this.#keeper.options.maxMessageBytes, 'UWSRP_WS_MAX_MESSAGE'));
   }
 
   #pauseApp(): void {

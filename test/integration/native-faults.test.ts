@@ -204,6 +204,32 @@ test('a WebSocket that is used when it has closed does nothing, is logged once, 
   assert.equal((await request(uwsrp.port)).text, 'http');
 });
 
+test('a message that is too large is told in the log, whether its WebSocket is native or relayed', async (t) => {
+  const { uwsrp, url } = await startNative(t, "app.ws('/given', { maxPayloadLength: 1000 }); app.ws('/default', {});", {
+    env: { UWSRP_WS_MAX_MESSAGE: '1mb' },
+  });
+  const MEGABYTE = 1024 * 1024;
+  for (const [path, length, code, limit] of [
+    ['/given', 1001, 1006, '1000 (maxPayloadLength)'],
+    ['/default', MEGABYTE + 1, 1006, '1mb (maxPayloadLength)'],
+    ['/relayed', MEGABYTE + 1, 1009, '1mb (UWSRP_WS_MAX_MESSAGE)'],
+    ['/relayed', 3 * MEGABYTE, 1006, '1mb (UWSRP_WS_MAX_MESSAGE)'],
+  ] as const) {
+    const told = () =>
+      uwsrp.logs().filter(({ level, msg }) => level === 'warn' && msg?.includes(`larger than ${limit}`));
+    const before = told().length;
+    const socket = await openWebSocket(t, url(path));
+    socket.send(Buffer.alloc(length));
+    assert.equal((await socket.closed).code, code, path);
+    await uwsrp.waitForLog(() => told().length > before, `of ${path}`);
+    if (path !== '/relayed') assert.equal(told()[0]!.handler, `ws ${path}`);
+  }
+  const quiet = await openWebSocket(t, url('/default'));
+  quiet.socket.terminate();
+  await uwsrp.stop();
+  assert.equal(uwsrp.logs().filter(({ msg }) => msg?.includes('larger than')).length, 4);
+});
+
 for (const [what, source] of Object.entries({
   'an error in a timer': "setTimeout(() => { throw new Error('of nobody'); }, 50);",
   'a rejection that nobody handles': "setTimeout(() => void Promise.reject(new Error('of nobody')), 50);",
