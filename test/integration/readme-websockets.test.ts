@@ -8,6 +8,7 @@ import { runSnippet, snippetsOf } from '../helpers/docs.ts';
 import { request } from '../helpers/http.ts';
 import { moduleFile, startNative } from '../helpers/native.ts';
 import { startPublishing } from '../helpers/publish.ts';
+import { connectSocketIo } from '../helpers/socket-io.ts';
 import { hasNewerBuild } from '../helpers/target.ts';
 import { spawnUwsrp, startUwsrp } from '../helpers/uwsrp.ts';
 import { openWebSocket } from '../helpers/websocket.ts';
@@ -122,6 +123,15 @@ test("the README's login lets in who has a session and comes from the own page",
   assert.equal((await user.nextMessage()).text, 'for you alone');
   assert.deepEqual(await uwsrp.stop(), { code: 0, signal: null });
   assert.doesNotMatch(uwsrp.stdout, /"level":"(warn|error)".*WS_MODULE/);
+});
+
+test("an app's Socket.IO and native routes share the port", async (t) => {
+  const env = { UWSRP_WS_MODULE: moduleFile(t, module!, 'ws.mjs') };
+  const { port } = await startUwsrp(t, { args: ['node', 'apps/socket-io.js'], env });
+  const native = await openWebSocket(t, `ws://127.0.0.1:${port}/rooms/lobby`);
+  const ofApp = await connectSocketIo(t, port, { transports: ['websocket'] });
+  assert.equal(await ofApp.timeout(5000).emitWithAck('echo', 'by the app'), 'by the app');
+  assert.equal((await native.exchange('by the module')).text, 'by the module');
 });
 
 test('a job without the proxy has nothing to publish with', async (t) => {
