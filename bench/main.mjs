@@ -28,7 +28,7 @@ async function main(options) {
   const { rounds, seconds, peers } = options;
   const cores = availableParallelism();
   const allCores = `0-${cores - 1}`;
-  const run = { rounds, seconds, ...images, allCores, onRound: tell };
+  const run = { rounds, seconds, ...images, allCores, onRound: tell, onFailure: tellFailure };
   const results = {
     date: new Date().toISOString(),
     machine: { cores, kernel: release() },
@@ -70,6 +70,11 @@ function tell({ scenario, round, rounds, measured }) {
   const [{ key, label }] = scenario.metrics;
   const values = measured.map(([name, measures]) => `${name} ${measures[key].toFixed(2)}`);
   console.error(`${scenario.name} ${round}/${rounds}: ${values.join(', ')} ${label}`);
+}
+
+/** Of a proxy that the others go on without. */
+function tellFailure({ scenario, error }) {
+  console.error(`${scenario.name}: without ${error.message}`);
 }
 
 function write(results) {

@@ -9,9 +9,12 @@ const FIRST_REQUESTS = 20;
 const WARM_UP_SECONDS = 1;
 const ROUND_SLACK_MS = 60_000;
 
+/** Without them there is nothing to compare: where one fails, the scenario does. */
+const ESSENTIAL = ['uwsrp', 'nginx'];
+
 /**
  * Resolves with `{ name, title, metrics, peers }`: for each peer either the values of each metric, one for a round, or
- * `{ cannot }` with the reason.
+ * `{ cannot }` with the reason. A peer that fails has that as its reason, whatever it did before, and the others go on.
  */
 export async function runScenario(scenario, peers, run) {
   const rounds = Math.min(run.rounds, scenario.mostRounds ?? run.rounds);
@@ -23,11 +26,17 @@ export async function runScenario(scenario, peers, run) {
     outcome.peers[peer.name] = cannot === undefined ? { values: {} } : { cannot };
   }
   const stage = await setStage(scenario, able, run);
+  const onFailure = async (name, error) => {
+    if (ESSENTIAL.includes(name)) throw error;
+    outcome.peers[name] = { cannot: `failed: ${(error.cause ?? error).message.split('\n', 1)[0]}` };
+    run.onFailure?.({ scenario, error });
+    await stage.drop(name);
+  };
   try {
-    if (!scenario.isFresh) await eachProxy(stage, scenario, { ...run, seconds: WARM_UP_SECONDS });
+    if (!scenario.isFresh) await eachProxy(stage, scenario, { ...run, seconds: WARM_UP_SECONDS }, onFailure);
     for (let round = 1; round <= rounds; round += 1) {
       if (scenario.isFresh && round > 1) await stage.restart();
-      const measured = await eachProxy(stage, scenario, run);
+      const measured = await eachProxy(stage, scenario, run, onFailure);
       for (const [name, measures] of measured) {
         const { values } = outcome.peers[name];
         for (const [key, value] of Object.entries(measures)) values[key] = [...(values[key] ?? []), value];
@@ -46,11 +55,15 @@ function reasonAgainst(peer, scenario, run) {
   return peer.cannot[scenario.needs] ?? peer.cannot[scenario.name];
 }
 
-async function eachProxy(stage, scenario, run) {
+async function eachProxy(stage, scenario, run, onFailure) {
   const measured = [];
-  for (const proxy of stage.proxies()) {
+  for (const proxy of [...stage.proxies()]) {
     const limit = run.seconds * 1000 + ROUND_SLACK_MS;
-    measured.push([proxy.name, await named(proxy.name, within(limit, scenario.round(proxy, run)))]);
+    try {
+      measured.push([proxy.name, await named(proxy.name, within(limit, scenario.round(proxy, run)))]);
+    } catch (error) {
+      await onFailure(proxy.name, error);
+    }
   }
   return measured;
 }
@@ -58,13 +71,14 @@ async function eachProxy(stage, scenario, run) {
 /** Starts the app and each able peer in front of it. */
 async function setStage(scenario, peers, run) {
   const app = await scenario.startApp?.();
+  let able = peers;
   let proxies = [];
   const clear = async () => {
     await Promise.all(proxies.map(({ stop }) => stop?.()));
     proxies = [];
   };
   const start = async () => {
-    for (const peer of peers) proxies.push(await named(peer.name, startPeer(peer, app, scenario, run)));
+    for (const peer of able) proxies.push(await named(peer.name, startPeer(peer, app, scenario, run)));
   };
   await start();
   return {
@@ -72,6 +86,12 @@ async function setStage(scenario, peers, run) {
     async restart() {
       await clear();
       await start();
+    },
+    async drop(name) {
+      able = able.filter((peer) => peer.name !== name);
+      const dropped = proxies.find((proxy) => proxy.name === name);
+      proxies = proxies.filter((proxy) => proxy !== dropped);
+      await dropped.stop?.();
     },
     async clear() {
       await clear();
