@@ -1,4 +1,4 @@
-import { readdirSync, readFileSync, readlinkSync } from 'node:fs';
+import { closeSync, openSync, readdirSync, readlinkSync, readSync } from 'node:fs';
 
 /** A line of the kernel's table of TCP sockets (proc(5), `/proc/net/tcp`) in the state of listening. */
 export interface ListeningSocket {
@@ -9,6 +9,7 @@ export interface ListeningSocket {
 }
 
 const LISTEN_STATE = '0A';
+const PIECE_BYTES = 16 * 1024;
 
 /** All listening TCP sockets of this network namespace. Empty where there is no /proc. */
 export function readListeningSockets(): ListeningSocket[] {
@@ -44,24 +45,40 @@ export function parseAddress(hex: string): string {
   return new URL(`http://[${groups.join(':')}]`).hostname.slice(1, -1);
 }
 
+/**
+ * A piece at a time: on a busy machine the table has tens of thousands of lines, and as one text it takes ten megabytes
+ * that stay with the process.
+ */
 function readTable(name: 'tcp' | 'tcp6'): ListeningSocket[] {
-  let text: string;
+  const found: ListeningSocket[] = [];
+  let file: number | undefined;
   try {
-    text = readFileSync(`/proc/net/${name}`, 'latin1');
+    file = openSync(`/proc/net/${name}`, 'r');
+    const piece = Buffer.allocUnsafe(PIECE_BYTES);
+    let rest = '';
+    for (let length = readSync(file, piece); length > 0; length = readSync(file, piece)) {
+      const text = rest + piece.toString('latin1', 0, length);
+      const end = text.lastIndexOf('\n') + 1;
+      found.push(...listeningIn(text.slice(0, end)));
+      rest = text.slice(end);
+    }
+    return found;
   } catch {
     return [];
+  } finally {
+    if (file !== undefined) closeSync(file);
   }
-  return (
-    text
-      .split('\n')
-      .slice(1)
-      // Of a busy machine's tens of thousands of lines only these few are worth the memory of being taken apart.
-      .filter((line) => line.includes(` ${LISTEN_STATE} `))
-      .map((line) => line.trim().split(/\s+/))
-      .filter((fields) => fields[3] === LISTEN_STATE)
-      .map((fields) => {
-        const [address = '', port = ''] = (fields[1] ?? '').split(':');
-        return { inode: fields[9] ?? '', port: Number.parseInt(port, 16), address: parseAddress(address) };
-      })
-  );
+}
+
+function listeningIn(lines: string): ListeningSocket[] {
+  // Nearly all pieces of a long table have none.
+  if (!lines.includes(` ${LISTEN_STATE} `)) return [];
+  return lines
+    .split('\n')
+    .map((line) => line.trim().split(/\s+/))
+    .filter((fields) => fields[3] === LISTEN_STATE)
+    .map((fields) => {
+      const [address = '', port = ''] = (fields[1] ?? '').split(':');
+      return { inode: fields[9] ?? '', port: Number.parseInt(port, 16), address: parseAddress(address) };
+    });
 }
