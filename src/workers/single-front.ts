@@ -6,7 +6,7 @@ import type { ThreadFront, ThreadFrontOptions } from './thread-front.ts';
 
 /**
  * The front in the thread that the service itself runs in. All that a request needs is loaded while the user's command
- * boots, not before it starts: that took the longest part of our share of a boot.
+ * boots, not before it starts: that took a third of our share of a boot.
  */
 export class SingleFront implements Front {
   readonly failed: Promise<never>;

@@ -68,9 +68,10 @@ export class WorkerFronts implements Front, WorkerOwner {
   async listen(target: UpstreamTarget): Promise<number | undefined> {
     this.prepare();
     await Promise.all([this.#loaded, this.#hub?.whenJoined()]);
-    if (this.#isDraining) return undefined;
     const { host, port } = this.#options.config;
     const place = { target, port: { host, port: await claimPort({ host, port }) } };
+    // From here on workers are told in order: what a stop tells them comes behind the call to listen.
+    if (this.#isDraining) return undefined;
     await this.#each((worker) => worker.call('listen', target, place.port, true));
     this.#place = place;
     return place.port.port;
